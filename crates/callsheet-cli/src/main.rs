@@ -1,0 +1,2 @@
+//! The callsheet program.
+fn main() {}

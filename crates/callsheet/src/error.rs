@@ -1,0 +1,167 @@
+//! The one error type of the engine: a kind for code, a sentence for people, a place for both.
+//!
+//! Hints and "did you mean" are not made here; [`Error::allowed`] gives the edge what it needs for them.
+
+use std::fmt;
+
+/// What a caller can branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A recipe file is wrong.
+    BadRecipe,
+    /// The input document does not fit the recipe.
+    BadInput,
+    /// A template cannot be rendered.
+    BadTemplate,
+    /// A recipe, template or encoding of that name does not exist.
+    UnknownName,
+    /// The prompt does not fit its budget or limit.
+    OverBudget,
+    /// The disk refused.
+    Unreadable,
+}
+
+/// Where in which file an error was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user would name it.
+    pub file: String,
+    /// The line, counted from 1, where it is known.
+    pub line: Option<usize>,
+}
+
+/// An error of the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    detail: String,
+    place: Option<Place>,
+    causes: Vec<String>,
+    found: Option<String>,
+    allowed: Vec<String>,
+}
+
+impl Error {
+    /// Makes an error: lower case, no period, user values in backticks.
+    pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            place: None,
+            causes: Vec::new(),
+            found: None,
+            allowed: Vec::new(),
+        }
+    }
+
+    /// Makes the error for a name that does not exist among `allowed`.
+    pub fn unknown<S: Into<String>>(
+        what: &str,
+        found: &str,
+        allowed: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Self::new(ErrorKind::UnknownName, format!("no {what} named `{found}`"))
+            .expecting(found, allowed)
+    }
+
+    /// Adds what was found and what would have been allowed.
+    #[must_use]
+    pub fn expecting<S: Into<String>>(
+        mut self,
+        found: &str,
+        allowed: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.found = Some(found.to_owned());
+        self.allowed = allowed.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds the place; the innermost place wins.
+    #[must_use]
+    pub fn at(mut self, file: impl Into<String>, line: impl Into<Option<usize>>) -> Self {
+        self.place.get_or_insert(Place {
+            file: file.into(),
+            line: line.into(),
+        });
+        self
+    }
+
+    /// Adds a line that says why.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Returns what a caller can branch on.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the sentence without place and causes.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Returns the place, where one is known.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// Returns the lines that say why.
+    pub fn causes(&self) -> &[String] {
+        &self.causes
+    }
+
+    /// Returns the name that was found where another was expected.
+    pub fn found(&self) -> Option<&str> {
+        self.found.as_deref()
+    }
+
+    /// Returns the names that would have been allowed.
+    pub fn allowed(&self) -> &[String] {
+        &self.allowed
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            match place.line {
+                Some(line) => write!(f, "{}:{line}: ", place.file)?,
+                None => write!(f, "{}: ", place.file)?,
+            }
+        }
+        f.write_str(&self.detail)?;
+        for cause in &self.causes {
+            write!(f, "\n  {}", cause.replace('\n', "\n  "))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Returns the line, counted from 1, in which the byte at `offset` stands.
+pub(crate) fn line_of(text: &str, offset: usize) -> usize {
+    let end = offset.min(text.len());
+    1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_place_wins_and_causes_are_indented() {
+        let error = Error::new(ErrorKind::BadRecipe, "`layers` is empty")
+            .at("a.toml", 3)
+            .at("outer.toml", None)
+            .because("one\ntwo");
+        assert_eq!(
+            error.to_string(),
+            "a.toml:3: `layers` is empty\n  one\n  two"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Sections: the resolved pieces of text that a prompt is made of.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::trace::{Origin, Traced};
+
+/// Who a message is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The rules of the conversation.
+    #[default]
+    System,
+    /// The person or program that asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Whether a text is our own or may be somebody's attempt to steer the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Written by the owner of the recipe.
+    Own,
+    /// Anything that came from a project, an agent or a person.
+    Untrusted,
+}
+
+/// How often a text changes, from hardly ever to every time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Volatility {
+    /// The same in every project.
+    Constant,
+    /// The same as long as the project's files are.
+    Project,
+    /// The same for all turns of one task.
+    Task,
+    /// New every time.
+    Turn,
+}
+
+/// What gives way when a budget is tight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// May be left out; lower numbers go first.
+    Optional(u32),
+    /// Is never left out or cut.
+    Required,
+}
+
+/// One resolved piece of text in a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// The layer it fills.
+    pub layer: String,
+    /// The name of the layer, or the path of the file.
+    pub name: String,
+    /// Who it is from.
+    pub role: Role,
+    /// The text.
+    pub body: Traced,
+    /// What the text came from.
+    pub source: Arc<Origin>,
+    /// Whether it is our own.
+    pub trust: Trust,
+    /// How often it changes.
+    pub volatility: Volatility,
+    /// Whether it may give way.
+    pub priority: Priority,
+    /// Whether it may be cut at a line end before it is left out.
+    pub may_cut: bool,
+    /// What stands before the body.
+    pub open: String,
+    /// What stands after the body.
+    pub close: String,
+}
+
+impl Section {
+    /// Returns the bytes that the section takes up with its frame.
+    pub fn framed_len(&self) -> usize {
+        self.open.len() + self.body.len() + self.close.len()
+    }
+}

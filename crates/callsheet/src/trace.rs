@@ -1,0 +1,352 @@
+//! Texts that know where each of their bytes came from.
+//!
+//! A [`Traced`] is a text cut into spans without gaps. A span without an origin is *frame*: text of the recipe or
+//! of the engine itself. A span with an origin and without a transform is byte for byte the named range of it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Fingerprint;
+
+/// What kind of thing a text came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OriginKind {
+    /// Text written in a recipe file.
+    Recipe,
+    /// A template file.
+    Template,
+    /// A file below a root.
+    File,
+    /// A field of the input document.
+    Input,
+    /// Something computed from other sources, such as a tree of paths.
+    Derived,
+}
+
+/// The thing a text came from, and the fingerprint of that whole thing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// What kind of thing it is.
+    pub kind: OriginKind,
+    /// The path of the file or of the field.
+    pub name: String,
+    /// The fingerprint of the whole thing as it was read.
+    pub fingerprint: Fingerprint,
+}
+
+impl Origin {
+    /// Makes the origin of `bytes`, shared by all spans that point into it.
+    pub fn new(kind: OriginKind, name: impl Into<String>, bytes: impl AsRef<[u8]>) -> Arc<Self> {
+        Arc::new(Self {
+            kind,
+            name: name.into(),
+            fingerprint: Fingerprint::of(bytes),
+        })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            OriginKind::Recipe => "recipe",
+            OriginKind::Template => "template",
+            OriginKind::File => "file",
+            OriginKind::Input => "input",
+            OriginKind::Derived => "derived",
+        };
+        write!(f, "{kind}:{}", self.name)
+    }
+}
+
+/// How bytes of an origin became bytes of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Transform {
+    /// A lone carriage return became a line feed.
+    Newline,
+    /// A template with logic printed this; the range is the whole template.
+    Rendered,
+    /// The text was escaped as part of a JSON string.
+    JsonString,
+    /// The origin was put into another form, such as a value into text.
+    Converted,
+}
+
+/// Where a span points to in its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The thing the bytes came from.
+    pub origin: Arc<Origin>,
+    /// The byte range in it.
+    pub range: Range<usize>,
+    /// The line of its first byte, counted from 1.
+    pub line: usize,
+    /// What was done to the bytes; nothing means they are equal.
+    pub transform: Option<Transform>,
+}
+
+/// Some consecutive bytes of a text with one provenance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The byte range in the text.
+    pub range: Range<usize>,
+    /// Where the bytes came from; nothing means frame.
+    pub link: Option<Link>,
+}
+
+/// A text that knows where each of its bytes came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    text: String,
+    spans: Vec<Span>,
+}
+
+impl Traced {
+    /// Makes an empty text.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes an empty text with room for `bytes`.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity(bytes),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Makes a text of the recipe or the engine itself.
+    pub fn frame(text: impl Into<String>) -> Self {
+        Self::spanning(text.into(), None)
+    }
+
+    /// Makes a text that is the whole of `origin`.
+    pub fn whole(text: impl Into<String>, origin: &Arc<Origin>) -> Self {
+        let text = text.into();
+        let link = Link {
+            origin: Arc::clone(origin),
+            range: 0..text.len(),
+            line: 1,
+            transform: None,
+        };
+        Self::spanning(text, Some(link))
+    }
+
+    /// Makes a text that `transform` made of the first `len` bytes of `origin`.
+    pub fn transformed(
+        text: impl Into<String>,
+        origin: &Arc<Origin>,
+        len: usize,
+        transform: Transform,
+    ) -> Self {
+        let link = Link {
+            origin: Arc::clone(origin),
+            range: 0..len,
+            line: 1,
+            transform: Some(transform),
+        };
+        Self::spanning(text.into(), Some(link))
+    }
+
+    /// Makes a text of the whole of `origin` with CRLF and lone CR turned into LF.
+    pub fn normalised(text: String, origin: &Arc<Origin>) -> Self {
+        if memchr::memchr(b'\r', text.as_bytes()).is_none() {
+            return Self::whole(text, origin);
+        }
+        let whole = Self::whole(text, origin);
+        let bytes = whole.text.as_bytes();
+        let mut out = Self::with_capacity(bytes.len());
+        let (mut start, mut line) = (0, 1);
+        for cr in memchr::memchr_iter(b'\r', bytes) {
+            out.push_range(&whole, start..cr, line);
+            line += memchr::memchr_iter(b'\n', &bytes[start..cr]).count();
+            start = cr + 1;
+            if bytes.get(start) != Some(&b'\n') {
+                out.push_span(
+                    "\n",
+                    Some(Link {
+                        origin: Arc::clone(origin),
+                        range: cr..start,
+                        line,
+                        transform: Some(Transform::Newline),
+                    }),
+                );
+                line += 1;
+            }
+        }
+        out.push_range(&whole, start..bytes.len(), line);
+        out
+    }
+
+    fn spanning(text: String, link: Option<Link>) -> Self {
+        let spans = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Span {
+                range: 0..text.len(),
+                link,
+            }]
+        };
+        Self { text, spans }
+    }
+
+    /// Appends bytes `range` of a text that is wholly one origin, whose line is known.
+    fn push_range(&mut self, whole: &Self, range: Range<usize>, line: usize) {
+        let Some(Link { origin, .. }) = whole.spans.first().and_then(|span| span.link.as_ref())
+        else {
+            return;
+        };
+        let link = Link {
+            origin: Arc::clone(origin),
+            range: range.clone(),
+            line,
+            transform: None,
+        };
+        self.push_span(&whole.text[range], Some(link));
+    }
+
+    fn push_span(&mut self, text: &str, link: Option<Link>) {
+        if text.is_empty() {
+            return;
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        let end = self.text.len();
+        if let Some(last) = self.spans.last_mut()
+            && continues(last.link.as_ref(), link.as_ref())
+        {
+            last.range.end = end;
+            if let (Some(old), Some(new)) = (&mut last.link, &link) {
+                old.range.end = new.range.end;
+            }
+            return;
+        }
+        self.spans.push(Span {
+            range: start..end,
+            link,
+        });
+    }
+
+    /// Appends text of the recipe or the engine itself.
+    pub fn push_frame(&mut self, text: &str) {
+        self.push_span(text, None);
+    }
+
+    /// Appends another text with its provenance.
+    pub fn push(&mut self, other: &Self) {
+        for span in &other.spans {
+            self.push_span(&other.text[span.range.clone()], span.link.clone());
+        }
+    }
+
+    /// Returns the bytes in `range`, which must lie on character boundaries, with their provenance.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let mut out = Self::with_capacity(range.len());
+        let from = self
+            .spans
+            .partition_point(|span| span.range.end <= range.start);
+        for span in &self.spans[from..] {
+            if span.range.start >= range.end {
+                break;
+            }
+            let part = span.range.start.max(range.start)..span.range.end.min(range.end);
+            let link = span
+                .link
+                .as_ref()
+                .map(|link| self.cut_link(link, span, &part));
+            out.push_span(&self.text[part], link);
+        }
+        out
+    }
+
+    fn cut_link(&self, link: &Link, span: &Span, part: &Range<usize>) -> Link {
+        if link.transform.is_some() {
+            return link.clone();
+        }
+        let skipped = part.start - span.range.start;
+        let before = &self.text.as_bytes()[span.range.start..part.start];
+        Link {
+            origin: Arc::clone(&link.origin),
+            range: link.range.start + skipped..link.range.start + skipped + part.len(),
+            line: link.line + memchr::memchr_iter(b'\n', before).count(),
+            transform: None,
+        }
+    }
+
+    /// Returns the text without white space at both ends, as Python's `strip` sees it.
+    #[must_use]
+    pub fn strip(&self) -> Self {
+        let start = self.text.len() - self.text.trim_start_matches(crate::text::is_space).len();
+        self.slice(start..start + crate::text::strip(&self.text).len())
+    }
+
+    /// Returns the text as part of a JSON string, without the quotes around it.
+    #[must_use]
+    pub fn json_escaped(&self) -> Self {
+        let mut out = Self::with_capacity(self.text.len() + self.text.len() / 16);
+        for span in &self.spans {
+            let quoted = serde_json::Value::from(&self.text[span.range.clone()]).to_string();
+            let escaped = &quoted[1..quoted.len() - 1];
+            let link = span.link.clone().map(|link| Link {
+                transform: Some(Transform::JsonString),
+                ..link
+            });
+            out.push_span(escaped, link);
+        }
+        out
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the spans, in order and without gaps.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Returns the number of bytes.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Tells whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Tells whether there is nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        crate::text::strip(&self.text).is_empty()
+    }
+
+    /// Returns the text and its spans.
+    pub fn into_parts(self) -> (String, Vec<Span>) {
+        (self.text, self.spans)
+    }
+}
+
+/// Tells whether `next` goes on where `last` ends, so that both are one span.
+fn continues(last: Option<&Link>, next: Option<&Link>) -> bool {
+    match (last, next) {
+        (None, None) => true,
+        (Some(last), Some(next)) => {
+            last.transform.is_none()
+                && next.transform.is_none()
+                && last.range.end == next.range.start
+                && Arc::ptr_eq(&last.origin, &next.origin)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
