@@ -3,6 +3,8 @@
 mod error;
 pub mod event;
 mod fingerprint;
+pub mod inputs;
+pub mod omission;
 mod section;
 pub mod text;
 pub mod trace;
@@ -10,4 +12,6 @@ pub mod trace;
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
+pub use inputs::Root;
+pub use omission::{Omission, Reason};
 pub use section::{Priority, Role, Section, Trust, Volatility};

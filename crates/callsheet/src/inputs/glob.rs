@@ -1,0 +1,128 @@
+//! Globs: one dialect for every list of patterns.
+//!
+//! `*` and `?` stay within one path part, `**` crosses parts, `[…]` and `{a,b}` work as usual, case counts. A pattern
+//! is relative to the root; one that names a folder means everything below it.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::{Error, ErrorKind};
+
+/// A compiled list of patterns, with those that take away.
+#[derive(Clone, Debug)]
+pub struct Globs {
+    patterns: Vec<String>,
+    include: GlobSet,
+}
+
+impl Globs {
+    /// Compiles patterns; an empty list matches nothing.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
+        let patterns: Vec<String> = patterns
+            .into_iter()
+            .map(|pattern| pattern.as_ref().to_owned())
+            .collect();
+        let mut builder = GlobSetBuilder::new();
+        for pattern in &patterns {
+            for form in forms(pattern)? {
+                let glob = GlobBuilder::new(&form)
+                    .literal_separator(true)
+                    .build()
+                    .map_err(|error| bad(pattern, &error.kind().to_string()))?;
+                builder.add(glob);
+            }
+        }
+        let include = builder
+            .build()
+            .map_err(|error| bad(&patterns.join(" "), &error.kind().to_string()))?;
+        Ok(Self { patterns, include })
+    }
+
+    /// Tells whether a relative path matches.
+    pub fn matches(&self, path: &str) -> bool {
+        self.include.is_match(path)
+    }
+
+    /// Returns the patterns of which no path in `paths` matches any.
+    pub fn without_match<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<&str> {
+        let mut hit = vec![false; self.patterns.len()];
+        for path in paths {
+            for form in self.include.matches(path) {
+                // Every pattern was compiled in two forms, in order.
+                hit[form / 2] = true;
+            }
+        }
+        self.patterns
+            .iter()
+            .zip(hit)
+            .filter_map(|(pattern, hit)| (!hit).then_some(pattern.as_str()))
+            .collect()
+    }
+}
+
+/// The pattern itself, and everything below what it names.
+fn forms(pattern: &str) -> Result<[String; 2], Error> {
+    let inner = pattern.strip_prefix("./").unwrap_or(pattern);
+    let inner = inner.trim_end_matches('/');
+    if inner.is_empty() || inner == "." {
+        return Ok(["**".to_owned(), "**".to_owned()]);
+    }
+    if pattern.starts_with('/') {
+        return Err(bad(pattern, "it must be relative to the root"));
+    }
+    if pattern.starts_with('!') {
+        return Err(bad(
+            pattern,
+            "a pattern cannot be negated here; use an exclude list",
+        ));
+    }
+    if inner.split('/').any(|part| part == "..") {
+        return Err(bad(pattern, "`..` would lead out of the root"));
+    }
+    Ok([inner.to_owned(), format!("{inner}/**")])
+}
+
+fn bad(pattern: &str, why: &str) -> Error {
+    Error::new(ErrorKind::BadInput, format!("bad glob `{pattern}`: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stay_within_a_part_and_folders_mean_all_below() {
+        let globs = Globs::new(["src/*.rs", "docs", "*.md", "./a/b/"]).unwrap();
+        for path in ["src/a.rs", "docs/x/y.txt", "README.md", "a/b/c"] {
+            assert!(globs.matches(path), "{path}");
+        }
+        for path in ["src/x/a.rs", "docs2/x", "sub/README.md", "a/c", "src/a.RS"] {
+            assert!(!globs.matches(path), "{path}");
+        }
+        assert_eq!(
+            globs.without_match(["docs/a"].into_iter()),
+            ["src/*.rs", "*.md", "./a/b/"]
+        );
+        assert!(Globs::new(["."]).unwrap().matches("any/thing"));
+    }
+
+    #[test]
+    fn bad_patterns_are_named() {
+        for (pattern, text) in [
+            (
+                "/etc/*",
+                "bad glob `/etc/*`: it must be relative to the root",
+            ),
+            (
+                "a/../../b",
+                "bad glob `a/../../b`: `..` would lead out of the root",
+            ),
+            (
+                "!a",
+                "bad glob `!a`: a pattern cannot be negated here; use an exclude list",
+            ),
+            ("a[", "bad glob `a[`: unclosed character class; missing ']'"),
+        ] {
+            assert_eq!(Globs::new([pattern]).unwrap_err().to_string(), text);
+        }
+    }
+}

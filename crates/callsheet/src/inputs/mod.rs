@@ -1,0 +1,99 @@
+//! What a composition reads: files below roots that the caller names.
+
+mod glob;
+mod path;
+mod resolve;
+
+use std::sync::Arc;
+
+pub use glob::Globs;
+pub use path::Located;
+pub use resolve::{Found, Listing, MAX_FILE_BYTES, Root};
+
+use crate::omission::{Reason, Refusal};
+use crate::trace::{Origin, OriginKind, Traced};
+
+/// The text of a file, with its provenance.
+#[derive(Clone, Debug)]
+pub struct FileText {
+    /// The text, newlines normalised to LF.
+    pub body: Traced,
+    /// The file and the fingerprint of its raw bytes.
+    pub source: Arc<Origin>,
+}
+
+/// What counts as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextRule {
+    /// Any valid UTF-8.
+    Utf8,
+    /// Valid UTF-8 without a NUL byte.
+    NoNul,
+}
+
+impl FileText {
+    /// Reads a file below a root; `shown` is the name it gets in the prompt.
+    pub fn read(root: &Root, relative: &str, shown: &str, rule: TextRule) -> Result<Self, Refusal> {
+        let bytes = root.read(relative)?;
+        let size = bytes.len() as u64;
+        if rule == TextRule::NoNul && memchr::memchr(0, &bytes).is_some() {
+            return Err(Refusal::new(Reason::Binary).of_size(size));
+        }
+        let reason = match rule {
+            TextRule::Utf8 => Reason::NotUtf8,
+            TextRule::NoNul => Reason::Binary,
+        };
+        let text = String::from_utf8(bytes)
+            .map_err(|error| refuse_utf8(reason, size, error.utf8_error().valid_up_to()))?;
+        let source = Origin::new(OriginKind::File, shown, &text);
+        let body = Traced::normalised(text, &source);
+        Ok(Self { body, source })
+    }
+}
+
+fn refuse_utf8(reason: Reason, size: u64, at: usize) -> Refusal {
+    let refusal = Refusal::new(reason).of_size(size);
+    refusal.because(format!("invalid UTF-8 at byte {at}"))
+}
+
+/// Maps a list on several threads; the result does not depend on how many.
+pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    const WORTH_A_THREAD: usize = 64;
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = threads.min(items.len() / WORTH_A_THREAD + 1);
+    map_on(threads, items, &f)
+}
+
+fn map_on<T: Sync, R: Send>(threads: usize, items: &[T], f: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
+    if threads <= 1 {
+        return items.iter().map(f).collect();
+    }
+    std::thread::scope(|scope| {
+        let chunks = items.chunks(items.len().div_ceil(threads).max(1));
+        let running: Vec<_> = chunks
+            .map(|chunk| scope.spawn(move || chunk.iter().map(f).collect::<Vec<R>>()))
+            .collect();
+        running
+            .into_iter()
+            .flat_map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_threads_does_not_show() {
+        let items: Vec<usize> = (0..1000).collect();
+        let expected: Vec<usize> = items.iter().map(|n| n * n).collect();
+        for threads in [1, 2, 3, 7, 64] {
+            assert_eq!(map_on(threads, &items, &|n: &usize| n * n), expected);
+        }
+    }
+}

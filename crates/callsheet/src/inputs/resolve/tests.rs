@@ -1,0 +1,131 @@
+//! Roots against real folders, links, pipes and sparse files.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn reason<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Reason {
+    result.unwrap_err().reason
+}
+
+#[test]
+fn reads_what_lies_below_and_refuses_the_rest() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("root");
+    fs::create_dir_all(folder.join("sub")).unwrap();
+    fs::write(outer.path().join("secret"), "s").unwrap();
+    fs::write(folder.join("sub/a.md"), "A").unwrap();
+    symlink("../secret", folder.join("out")).unwrap();
+    symlink(outer.path(), folder.join("up")).unwrap();
+    symlink("sub/a.md", folder.join("in")).unwrap();
+    symlink(folder.join("sub"), folder.join("absolute")).unwrap();
+    symlink("loop2", folder.join("loop1")).unwrap();
+    symlink("loop1", folder.join("loop2")).unwrap();
+    symlink("nowhere", folder.join("dangling")).unwrap();
+    let root = Root::open(&folder).unwrap();
+
+    assert_eq!(root.read("sub/a.md").unwrap(), b"A");
+    assert_eq!(root.read("in").unwrap(), b"A");
+    assert_eq!(root.read("absolute/a.md").unwrap(), b"A");
+    assert_eq!(reason(root.read("out")), Reason::OutsideRoot);
+    assert_eq!(reason(root.read("up/secret")), Reason::OutsideRoot);
+    assert_eq!(reason(root.read("../secret")), Reason::OutsideRoot);
+    assert_eq!(reason(root.read("loop1")), Reason::Unreadable);
+    assert_eq!(reason(root.read("dangling")), Reason::Missing);
+    assert_eq!(reason(root.read("sub")), Reason::NotAFile);
+    assert_eq!(reason(root.list("up")), Reason::OutsideRoot);
+    assert_eq!(reason(root.read("a\0b")), Reason::Unreadable);
+}
+
+#[test]
+fn pipes_devices_and_giants_are_never_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+    let giant = fs::File::create(folder.path().join("giant")).unwrap();
+    giant.set_len(2 << 30).unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let refused = root.read("pipe").unwrap_err();
+    assert_eq!(
+        (refused.reason, refused.detail.as_str()),
+        (Reason::NotAFile, "a named pipe")
+    );
+    let refused = root.read("giant").unwrap_err();
+    assert_eq!((refused.reason, refused.bytes), (Reason::TooLarge, 2 << 30));
+    assert_eq!(
+        refused.detail,
+        "2147483648 bytes, at most 33554432 are read"
+    );
+}
+
+#[test]
+fn a_walk_honours_ignore_files_of_the_root_only() {
+    let outer = tempfile::tempdir().unwrap();
+    fs::write(outer.path().join(".gitignore"), "*.rs\n").unwrap();
+    let folder = outer.path().join("root");
+    for (file, text) in [
+        (".gitignore", "target/\n*.log\n"),
+        (".promptignore", "secret/\n"),
+        ("b.rs", ""),
+        ("a.rs", ""),
+        ("B.rs", ""),
+        ("x.log", ""),
+        (".hidden", ""),
+        (".git/config", ""),
+        ("target/t.rs", ""),
+        ("secret/s.rs", ""),
+        ("sub/.gitignore", "*.txt\n"),
+        ("sub/n.txt", ""),
+        ("sub/k.md", ""),
+    ] {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    symlink("a.rs", folder.join("link.rs")).unwrap();
+    symlink("../.gitignore", folder.join("out.rs")).unwrap();
+    let root = Root::open(&folder).unwrap();
+    let found = root.walk(&Globs::new(["**"]).unwrap(), false);
+    assert_eq!(found.files, ["B.rs", "a.rs", "b.rs", "sub/k.md"]);
+    let refused: Vec<_> = found
+        .refused
+        .iter()
+        .map(|(path, why)| (path.as_str(), why.reason))
+        .collect();
+    assert_eq!(
+        refused,
+        [("link.rs", Reason::Link), ("out.rs", Reason::OutsideRoot)]
+    );
+    let found = root.walk(&Globs::new(["**"]).unwrap(), true);
+    assert_eq!(
+        found.files,
+        [
+            ".gitignore",
+            ".hidden",
+            ".promptignore",
+            "B.rs",
+            "a.rs",
+            "b.rs",
+            "sub/.gitignore",
+            "sub/k.md"
+        ]
+    );
+}
+
+#[test]
+fn names_that_are_no_text_are_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder
+            .path()
+            .join(std::ffi::OsStr::from_bytes(b"2a-1-\xff.md")),
+        "x",
+    )
+    .unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    assert_eq!(root.list("").unwrap().odd_names, ["2a-1-\u{fffd}.md"]);
+    let found = root.walk(&Globs::new(["**"]).unwrap(), false);
+    assert_eq!(found.refused[0].1.reason, Reason::NameNotUtf8);
+}

@@ -1,0 +1,135 @@
+//! Omissions: what a prompt does not carry although it was asked for, and why.
+//!
+//! Nothing is lost silently: whatever was skipped, refused, dropped or cut is one of these, in the manifest.
+
+use serde::{Deserialize, Serialize};
+
+/// Why something is not in the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// There is no such file.
+    Missing,
+    /// A folder, pipe, socket or device stands where a file was expected.
+    NotAFile,
+    /// The path, or a link on it, leads out of the root.
+    OutsideRoot,
+    /// The file is over the configured size.
+    TooLarge,
+    /// The system refused to open or read it.
+    Unreadable,
+    /// The content is no UTF-8 text.
+    NotUtf8,
+    /// The name is no UTF-8 text.
+    NameNotUtf8,
+    /// The content is binary.
+    Binary,
+    /// The recipe leaves such files out.
+    Excluded,
+    /// A link that a walk does not follow.
+    Link,
+    /// A named glob matched nothing.
+    NoMatch,
+    /// The budget was too small for it.
+    OverBudget,
+}
+
+impl Reason {
+    /// Returns the sentence that people read.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Missing => "does not exist",
+            Self::NotAFile => "is no regular file",
+            Self::OutsideRoot => "leads out of the root",
+            Self::TooLarge => "is over the file size limit",
+            Self::Unreadable => "cannot be read",
+            Self::NotUtf8 => "is no UTF-8 text",
+            Self::NameNotUtf8 => "has a name that is no UTF-8 text",
+            Self::Binary => "is binary",
+            Self::Excluded => "is left out by the recipe",
+            Self::Link => "is a link, which is not followed",
+            Self::NoMatch => "matched no file",
+            Self::OverBudget => "did not fit the budget",
+        }
+    }
+}
+
+/// Why the disk gave no text for a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason.
+    pub reason: Reason,
+    /// The size of what was refused, where it is known.
+    pub bytes: u64,
+    /// What the system said, or the numbers behind the reason.
+    pub detail: String,
+}
+
+impl Refusal {
+    /// Makes a refusal without size and detail.
+    pub fn new(reason: Reason) -> Self {
+        Self {
+            reason,
+            bytes: 0,
+            detail: String::new(),
+        }
+    }
+
+    /// Adds a detail.
+    #[must_use]
+    pub fn because(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Adds the size.
+    #[must_use]
+    pub fn of_size(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
+}
+
+/// Something that was asked for and is not in the prompt, wholly or in part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Omission {
+    /// The layer that asked for it.
+    pub layer: String,
+    /// The path of the file or the name of the section.
+    pub name: String,
+    /// Why it is not there.
+    pub reason: Reason,
+    /// How many bytes are not there.
+    pub bytes: u64,
+    /// How many tokens these are, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// More words on the reason.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Omission {
+    /// Makes the omission that follows from a refusal.
+    pub fn refused(layer: &str, name: impl Into<String>, refusal: Refusal) -> Self {
+        Self {
+            layer: layer.to_owned(),
+            name: name.into(),
+            reason: refusal.reason,
+            bytes: refusal.bytes,
+            tokens: None,
+            detail: refusal.detail,
+        }
+    }
+
+    /// Returns the line that people read: what, why, and the detail.
+    pub fn sentence(&self) -> String {
+        let mut line = format!("`{}` {}", self.name, self.reason.sentence());
+        if !self.detail.is_empty() {
+            line.push_str(": ");
+            line.push_str(&self.detail);
+        }
+        line
+    }
+}
