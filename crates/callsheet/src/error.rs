@@ -33,7 +33,10 @@ pub struct Place {
 
 /// An error of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Details>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
     kind: ErrorKind,
     detail: String,
     place: Option<Place>,
@@ -45,14 +48,14 @@ pub struct Error {
 impl Error {
     /// Makes an error: lower case, no period, user values in backticks.
     pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Details {
             kind,
             detail: detail.into(),
             place: None,
             causes: Vec::new(),
             found: None,
             allowed: Vec::new(),
-        }
+        }))
     }
 
     /// Makes the error for a name that does not exist among `allowed`.
@@ -72,15 +75,15 @@ impl Error {
         found: &str,
         allowed: impl IntoIterator<Item = S>,
     ) -> Self {
-        self.found = Some(found.to_owned());
-        self.allowed = allowed.into_iter().map(Into::into).collect();
+        self.0.found = Some(found.to_owned());
+        self.0.allowed = allowed.into_iter().map(Into::into).collect();
         self
     }
 
     /// Adds the place; the innermost place wins.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: impl Into<Option<usize>>) -> Self {
-        self.place.get_or_insert(Place {
+        self.0.place.get_or_insert(Place {
             file: file.into(),
             line: line.into(),
         });
@@ -90,51 +93,51 @@ impl Error {
     /// Adds a line that says why.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Self {
-        self.causes.push(cause.into());
+        self.0.causes.push(cause.into());
         self
     }
 
     /// Returns what a caller can branch on.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// Returns the sentence without place and causes.
     pub fn detail(&self) -> &str {
-        &self.detail
+        &self.0.detail
     }
 
     /// Returns the place, where one is known.
     pub fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+        self.0.place.as_ref()
     }
 
     /// Returns the lines that say why.
     pub fn causes(&self) -> &[String] {
-        &self.causes
+        &self.0.causes
     }
 
     /// Returns the name that was found where another was expected.
     pub fn found(&self) -> Option<&str> {
-        self.found.as_deref()
+        self.0.found.as_deref()
     }
 
     /// Returns the names that would have been allowed.
     pub fn allowed(&self) -> &[String] {
-        &self.allowed
+        &self.0.allowed
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
+        if let Some(place) = &self.0.place {
             match place.line {
                 Some(line) => write!(f, "{}:{line}: ", place.file)?,
                 None => write!(f, "{}: ", place.file)?,
             }
         }
-        f.write_str(&self.detail)?;
-        for cause in &self.causes {
+        f.write_str(&self.0.detail)?;
+        for cause in &self.0.causes {
             write!(f, "\n  {}", cause.replace('\n', "\n  "))?;
         }
         Ok(())

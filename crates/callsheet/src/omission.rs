@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 pub enum Reason {
     /// There is no such file.
     Missing,
-    /// A folder, pipe, socket or device stands where a file was expected.
+    /// A folder stands where a file was expected.
+    Folder,
+    /// A pipe, socket or device stands where a file was expected.
     NotAFile,
     /// The path, or a link on it, leads out of the root.
     OutsideRoot,
@@ -36,10 +38,16 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Tells whether something is lost that was asked for, rather than left out by a declared rule.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::Excluded | Self::Binary | Self::Link)
+    }
+
     /// Returns the sentence that people read.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "does not exist",
+            Self::Folder => "is a folder",
             Self::NotAFile => "is no regular file",
             Self::OutsideRoot => "leads out of the root",
             Self::TooLarge => "is over the file size limit",

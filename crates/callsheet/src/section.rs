@@ -1,9 +1,11 @@
 //! Sections: the resolved pieces of text that a prompt is made of.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::recipe::Escape;
 use crate::trace::{Origin, Traced};
 
 /// Who a message is from.
@@ -73,6 +75,8 @@ pub struct Section {
     pub priority: Priority,
     /// Whether it may be cut at a line end before it is left out.
     pub may_cut: bool,
+    /// What is done to the body when it is printed.
+    pub escape: Escape,
     /// What stands before the body.
     pub open: String,
     /// What stands after the body.
@@ -80,8 +84,11 @@ pub struct Section {
 }
 
 impl Section {
-    /// Returns the bytes that the section takes up with its frame.
-    pub fn framed_len(&self) -> usize {
-        self.open.len() + self.body.len() + self.close.len()
+    /// Returns the body as it is printed.
+    pub fn printed(&self) -> Cow<'_, Traced> {
+        match self.escape {
+            Escape::None | Escape::Attribute => Cow::Borrowed(&self.body),
+            Escape::Json => Cow::Owned(self.body.json_escaped()),
+        }
     }
 }

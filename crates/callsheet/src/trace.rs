@@ -35,6 +35,8 @@ pub struct Origin {
     pub kind: OriginKind,
     /// The path of the file or of the field.
     pub name: String,
+    /// The number of bytes of the whole thing as it was read.
+    pub len: usize,
     /// The fingerprint of the whole thing as it was read.
     pub fingerprint: Fingerprint,
 }
@@ -45,6 +47,7 @@ impl Origin {
         Arc::new(Self {
             kind,
             name: name.into(),
+            len: bytes.as_ref().len(),
             fingerprint: Fingerprint::of(bytes),
         })
     }
@@ -202,13 +205,13 @@ impl Traced {
         else {
             return;
         };
-        let link = Link {
+        let part = Link {
             origin: Arc::clone(origin),
             range: range.clone(),
             line,
             transform: None,
         };
-        self.push_span(&whole.text[range], Some(link));
+        self.push_span(&whole.text[range], Some(part));
     }
 
     fn push_span(&mut self, text: &str, link: Option<Link>) {
@@ -301,6 +304,21 @@ impl Traced {
             out.push_span(escaped, link);
         }
         out
+    }
+
+    /// Tells whether this is the whole of `origin`, byte for byte.
+    pub fn is_whole(&self, origin: &Arc<Origin>) -> bool {
+        let [
+            Span {
+                link: Some(link), ..
+            },
+        ] = self.spans.as_slice()
+        else {
+            return false;
+        };
+        link.transform.is_none()
+            && link.range == (0..origin.len)
+            && Arc::ptr_eq(&link.origin, origin)
     }
 
     /// Returns the text.

@@ -4,6 +4,8 @@ mod glob;
 mod path;
 mod resolve;
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 pub use glob::Globs;
@@ -11,6 +13,7 @@ pub use path::Located;
 pub use resolve::{Found, Listing, MAX_FILE_BYTES, Root};
 
 use crate::omission::{Reason, Refusal};
+use crate::template::TemplateSet;
 use crate::trace::{Origin, OriginKind, Traced};
 
 /// The text of a file, with its provenance.
@@ -54,6 +57,45 @@ impl FileText {
 fn refuse_utf8(reason: Reason, size: u64, at: usize) -> Refusal {
     let refusal = Refusal::new(reason).of_size(size);
     refusal.because(format!("invalid UTF-8 at byte {at}"))
+}
+
+/// Reads the templates of a folder; one that does not exist, or is a file, has none.
+pub(crate) fn read_templates(folder: &Path) -> TemplateSet {
+    let Ok(root) = Root::open(folder) else {
+        return TemplateSet::default();
+    };
+    let mut refused = Vec::new();
+    let mut files = Vec::new();
+    let listing = root.list("").unwrap_or_default();
+    for name in listing
+        .names
+        .into_iter()
+        .filter(|name| name.ends_with(".md"))
+    {
+        match root.read(&name) {
+            Ok(bytes) => files.push((name, bytes)),
+            Err(refusal) if refusal.reason == Reason::Folder => {}
+            Err(refusal) => refused.push((name, refusal)),
+        }
+    }
+    let mut templates = TemplateSet::parse(files);
+    refused.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    for (name, refusal) in refused {
+        templates.unreadable(&name, refusal.reason.sentence());
+    }
+    templates
+}
+
+/// Reads the files of a folder below a root that are texts, by name.
+pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut folder = BTreeMap::new();
+    for name in root.list(relative)?.names {
+        let bytes = root.read(&format!("{relative}/{name}"))?;
+        if let Ok(text) = String::from_utf8(bytes) {
+            folder.insert(name, text);
+        }
+    }
+    Ok(folder)
 }
 
 /// Maps a list on several threads; the result does not depend on how many.

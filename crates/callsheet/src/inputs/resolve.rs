@@ -75,6 +75,11 @@ impl Root {
         self
     }
 
+    /// Returns the size above which a file is refused.
+    pub fn max_file_bytes(&self) -> u64 {
+        self.max_file_bytes
+    }
+
     /// Returns the folder as an absolute path.
     pub fn path(&self) -> &Path {
         &self.given
@@ -106,6 +111,9 @@ impl Root {
 
     fn check(&self, stat: &rustix::fs::Stat) -> Result<u64, Refusal> {
         let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::Directory {
+            return Err(Refusal::new(Reason::Folder));
+        }
         if kind != FileType::RegularFile {
             return Err(Refusal::new(Reason::NotAFile).because(kind_name(kind)));
         }
@@ -301,7 +309,6 @@ fn refusal(errno: Errno) -> Refusal {
 
 fn kind_name(kind: FileType) -> &'static str {
     match kind {
-        FileType::Directory => "a folder",
         FileType::Fifo => "a named pipe",
         FileType::Socket => "a socket",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",

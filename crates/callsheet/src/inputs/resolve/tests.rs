@@ -33,7 +33,7 @@ fn reads_what_lies_below_and_refuses_the_rest() {
     assert_eq!(reason(root.read("../secret")), Reason::OutsideRoot);
     assert_eq!(reason(root.read("loop1")), Reason::Unreadable);
     assert_eq!(reason(root.read("dangling")), Reason::Missing);
-    assert_eq!(reason(root.read("sub")), Reason::NotAFile);
+    assert_eq!(reason(root.read("sub")), Reason::Folder);
     assert_eq!(reason(root.list("up")), Reason::OutsideRoot);
     assert_eq!(reason(root.read("a\0b")), Reason::Unreadable);
 }

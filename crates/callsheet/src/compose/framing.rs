@@ -1,0 +1,88 @@
+//! Frames around sections, and bodies that could end them early.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::recipe::{Frame, Recipe, suffixes};
+use crate::section::Section;
+use crate::source::Gathered;
+use crate::{Error, Event};
+
+/// Puts every section into the frame of its layer, and reports bodies that hold the end of a frame.
+///
+/// Returns the suffix that tags got.
+pub(super) fn frame(
+    recipe: &Recipe,
+    fields: &Map<String, Value>,
+    gathered: &mut Gathered,
+) -> Result<String, Error> {
+    let outer = recipe.frame_of(recipe.frame.as_deref(), fields)?;
+    let mut inner = BTreeMap::new();
+    for layer in &recipe.layers {
+        inner.insert(
+            layer.name.as_str(),
+            recipe.frame_of(layer.frame.as_deref(), fields)?,
+        );
+    }
+    let unique = recipe
+        .unique
+        .as_ref()
+        .map_or(Ok(false), |unique| unique.holds(fields))?;
+    let suffix = if unique {
+        free_suffix(&outer, &inner, &gathered.sections)
+    } else {
+        String::new()
+    };
+    for section in &mut gathered.sections {
+        let Some(frame) = inner.get(section.layer.as_str()) else {
+            continue;
+        };
+        gathered
+            .events
+            .extend(collision(section, &[frame, &outer], &suffix));
+        (section.open, section.close) = frame.around(&section.name, section.body.text(), &suffix);
+        section.escape = frame.escape;
+    }
+    Ok(suffix)
+}
+
+/// Returns the shortest suffix with which no tag occurs in any body.
+fn free_suffix(outer: &Frame, inner: &BTreeMap<&str, Frame>, sections: &[Section]) -> String {
+    let free = |suffix: &String| {
+        sections.iter().all(|section| {
+            let frames = inner.get(section.layer.as_str()).into_iter().chain([outer]);
+            frames
+                .into_iter()
+                .all(|frame| !frame.tag_occurs(suffix, section.body.text()))
+        })
+    };
+    suffixes().find(free).unwrap_or_default()
+}
+
+fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event> {
+    let name = &section.name;
+    let facts = |boundary: &str| {
+        [
+            ("layer", section.layer.clone().into()),
+            ("path", name.clone().into()),
+            ("boundary", Value::from(boundary)),
+        ]
+    };
+    let body = section.body.text().as_bytes();
+    let found = frames
+        .iter()
+        .filter_map(|frame| frame.boundary(suffix))
+        .find(|boundary| memchr::memmem::find(body, boundary.as_bytes()).is_some());
+    if let Some(boundary) = found {
+        let message = format!("`{name}` contains `{boundary}`, which ends its own frame");
+        return Some(Event::new("boundary:collision", facts(&boundary), message));
+    }
+    let framed = frames.iter().any(|frame| frame.open.contains("{{path}}"));
+    (framed && frames[0].escape != crate::recipe::Escape::Json && name.contains(char::is_control))
+        .then(|| {
+            let message =
+                format!("the name {name:?} contains a control character, which breaks its frame");
+            Event::new("boundary:collision", facts("path"), message)
+        })
+}

@@ -1,0 +1,174 @@
+//! The one flow: input → recipe → sources → sections → budget → prompt → bytes.
+
+mod budget;
+mod framing;
+mod gather;
+mod render;
+
+use serde_json::{Map, Value};
+
+pub use budget::Budget;
+pub use render::Prompt;
+
+use crate::inputs::Root;
+use crate::manifest::{BudgetRecord, Manifest};
+use crate::prepare::Prepared;
+use crate::recipe::{Limit, Recipe};
+use crate::source::Sources;
+use crate::source_map::SourceMap;
+use crate::tokens::Encoding;
+use crate::{Error, ErrorKind, Event, Fingerprint};
+
+/// What a composition may look at besides its input.
+#[derive(Debug)]
+pub struct Inputs {
+    /// The folder that may be read, where there is one.
+    pub root: Option<Root>,
+    /// Sources that layers call by name.
+    pub sources: Sources,
+}
+
+impl Inputs {
+    /// Makes the inputs of a project folder, without further sources.
+    pub fn new(root: Root) -> Self {
+        Self {
+            root: Some(root),
+            sources: Sources::new(),
+        }
+    }
+
+    /// Makes inputs without any folder, for recipes that read no files.
+    pub fn nowhere() -> Self {
+        Self {
+            root: None,
+            sources: Sources::new(),
+        }
+    }
+}
+
+/// How a prompt is composed, apart from what goes into it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What may be spent.
+    pub budget: Budget,
+    /// The vocabulary for token counts.
+    pub encoding: Encoding,
+    /// Whether tokens are counted even where no budget or limit asks for them.
+    pub count_tokens: bool,
+}
+
+/// A composed prompt with everything that explains it.
+#[derive(Debug)]
+pub struct Composition {
+    /// The sections that made it, in order, and the tools.
+    pub prompt: Prompt,
+    /// The exact bytes.
+    pub text: String,
+    /// Where each byte came from.
+    pub source_map: SourceMap,
+    /// The record of the composition.
+    pub manifest: Manifest,
+    /// What a person should hear of.
+    pub events: Vec<Event>,
+}
+
+/// Composes the prompt of a recipe for an input.
+///
+/// The input is checked against the schema of the recipe, prepared, and assembled.
+pub fn compose(
+    recipe: &Recipe,
+    input: &Value,
+    inputs: &Inputs,
+    options: &Options,
+) -> Result<Composition, Error> {
+    let fields = recipe.check(input)?;
+    let prepared = recipe.prepare.run(fields, inputs.root.as_ref())?;
+    assemble(recipe, prepared, inputs, options)
+}
+
+/// Assembles the prompt of a recipe from prepared values.
+pub fn assemble(
+    recipe: &Recipe,
+    prepared: Prepared,
+    inputs: &Inputs,
+    options: &Options,
+) -> Result<Composition, Error> {
+    let input = Value::Object(prepared.fields.clone());
+    let fields = &prepared.fields;
+    let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    let suffix = framing::frame(recipe, fields, &mut gathered)?;
+    let mut events = prepared.events;
+    events.append(&mut gathered.events);
+    let mut omissions = prepared.omissions;
+    omissions.append(&mut gathered.omissions);
+
+    let prompt = Prompt::new(recipe, fields, &suffix, gathered.sections, prepared.tools)?;
+    let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
+    omissions.extend(given_way);
+    let (text, source_map) = prompt.render();
+    let mut manifest = Manifest::new(recipe, &input, &prompt, &text, &source_map);
+    if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
+        manifest.count(options.encoding, &text);
+    }
+    check_limits(recipe, fields, &manifest, &mut events)?;
+    if prompt.sections.is_empty()
+        && let Some(notice) = &recipe.empty
+    {
+        events.push(notice.event(fields, &[]));
+    }
+    manifest.budget = BudgetRecord {
+        bytes: options.budget.bytes,
+        tokens: options.budget.tokens,
+    };
+    manifest.omissions = omissions;
+    manifest.events.clone_from(&events);
+    Ok(Composition {
+        prompt,
+        text,
+        source_map,
+        manifest,
+        events,
+    })
+}
+
+fn check_limits(
+    recipe: &Recipe,
+    fields: &Map<String, Value>,
+    manifest: &Manifest,
+    events: &mut Vec<Event>,
+) -> Result<(), Error> {
+    let (bytes, tokens) = (manifest.bytes, manifest.tokens);
+    let broken = |limit: &Limit| {
+        let over = limit.bytes(fields).filter(|&most| bytes > most);
+        if let Some(most) = over {
+            return Some(vec![("size_bytes", bytes), ("threshold_bytes", most)]);
+        }
+        let tokens = tokens?;
+        let most = limit.tokens(fields).filter(|&most| tokens > most)?;
+        Some(vec![("size_tokens", tokens), ("threshold_tokens", most)])
+    };
+    if let Some(limit) = &recipe.error
+        && let Some(facts) = broken(limit)
+    {
+        return Err(Error::new(
+            ErrorKind::OverBudget,
+            limit.message(fields, &facts),
+        ));
+    }
+    if let Some(limit) = &recipe.warning
+        && let Some(facts) = broken(limit)
+    {
+        events.push(limit.event(fields, &facts));
+    }
+    Ok(())
+}
+
+impl Composition {
+    /// Returns the fingerprint of the exact bytes.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.manifest.fingerprint
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Manifests: the record of a composition.
+//!
+//! Everything in it follows from the inputs alone, so the same composition has the same manifest.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::compose::Prompt;
+use crate::omission::Omission;
+use crate::recipe::{Escape, Recipe};
+use crate::section::{Priority, Role, Section, Trust, Volatility};
+use crate::source_map::SourceMap;
+use crate::tokens::{self, Encoding};
+use crate::{Event, Fingerprint};
+
+/// The version of the engine that made a prompt.
+pub const ENGINE: &str = env!("CARGO_PKG_VERSION");
+
+/// The record of a composition: every section's fingerprint, source and size, and what gave way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Manifest {
+    /// The name and version of this shape.
+    pub schema: &'static str,
+    /// The version of the engine.
+    pub engine: &'static str,
+    /// The recipe.
+    pub recipe: RecipeRecord,
+    /// The fingerprint of the checked input.
+    pub input: Fingerprint,
+    /// The fingerprint of the exact bytes of the prompt.
+    pub fingerprint: Fingerprint,
+    /// The number of bytes.
+    pub bytes: usize,
+    /// The number of tokens, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// The vocabulary of the counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<&'static str>,
+    /// What might be spent.
+    pub budget: BudgetRecord,
+    /// The sections that are in the prompt, in order.
+    pub sections: Vec<SectionRecord>,
+    /// The tools that go with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Fingerprint>,
+    /// What was asked for and is not in the prompt.
+    pub omissions: Vec<Omission>,
+    /// What a person should hear of.
+    pub events: Vec<Event>,
+}
+
+/// Which recipe made a prompt.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecipeRecord {
+    /// The name.
+    pub name: String,
+    /// The fingerprint of all its files.
+    pub fingerprint: Fingerprint,
+}
+
+/// What a prompt might cost.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct BudgetRecord {
+    /// The bytes, where they were limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
+    /// The tokens, where they were limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+}
+
+/// A section in the record.
+#[derive(Clone, Debug, Serialize)]
+pub struct SectionRecord {
+    /// The layer it fills.
+    pub layer: String,
+    /// The name of the layer, or the path of the file.
+    pub name: String,
+    /// Who it is from.
+    pub role: Role,
+    /// What its text came from.
+    pub source: String,
+    /// The fingerprint of that whole thing.
+    pub source_fingerprint: Fingerprint,
+    /// The first byte of its body in the prompt.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+    /// The number of bytes of its body.
+    pub bytes: usize,
+    /// The number of tokens of its body, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// The fingerprint of its body.
+    pub fingerprint: Fingerprint,
+    /// Whether it is our own.
+    pub trust: Trust,
+    /// How often it changes.
+    pub volatility: Volatility,
+    /// The number by which it may give way; nothing means it is required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+}
+
+impl Manifest {
+    pub(crate) fn new(
+        recipe: &Recipe,
+        input: &Value,
+        prompt: &Prompt,
+        text: &str,
+        map: &SourceMap,
+    ) -> Self {
+        let sections = prompt.sections.iter().zip(&map.bodies);
+        Self {
+            schema: "callsheet.manifest/1",
+            engine: ENGINE,
+            recipe: RecipeRecord {
+                name: recipe.name.clone(),
+                fingerprint: recipe.fingerprint,
+            },
+            input: Fingerprint::of(input.to_string()),
+            fingerprint: Fingerprint::of(text),
+            bytes: text.len(),
+            tokens: None,
+            encoding: None,
+            budget: BudgetRecord::default(),
+            sections: sections
+                .map(|(section, body)| record(section, body.clone()))
+                .collect(),
+            tools: prompt
+                .tools
+                .iter()
+                .map(|tool| Fingerprint::of(tool.to_string()))
+                .collect(),
+            omissions: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Adds the tokens of the whole and of every section.
+    pub(crate) fn count(&mut self, encoding: Encoding, text: &str) {
+        self.tokens = Some(tokens::count(encoding, text));
+        self.encoding = Some(encoding.name());
+        for section in &mut self.sections {
+            section.tokens = Some(tokens::count(encoding, &text[section.start..section.end]));
+        }
+    }
+
+    /// Returns what was asked for and got lost, without what declared rules leave out.
+    pub fn losses(&self) -> impl Iterator<Item = &Omission> {
+        self.omissions
+            .iter()
+            .filter(|omission| omission.reason.is_loss())
+    }
+}
+
+fn record(section: &Section, body: Range<usize>) -> SectionRecord {
+    // A file that is printed whole is not hashed twice.
+    let fingerprint = if section.escape != Escape::Json && section.body.is_whole(&section.source) {
+        section.source.fingerprint
+    } else {
+        Fingerprint::of(section.printed().text())
+    };
+    SectionRecord {
+        layer: section.layer.clone(),
+        name: section.name.clone(),
+        role: section.role,
+        source: section.source.to_string(),
+        source_fingerprint: section.source.fingerprint,
+        start: body.start,
+        end: body.end,
+        bytes: body.len(),
+        tokens: None,
+        fingerprint,
+        trust: section.trust,
+        volatility: section.volatility,
+        priority: match section.priority {
+            Priority::Required => None,
+            Priority::Optional(number) => Some(number),
+        },
+    }
+}

@@ -1,0 +1,158 @@
+//! Which files belong to story keys, in which group and order.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::Prepared;
+use crate::inputs::{Located, Root};
+use crate::omission::{Omission, Reason, Refusal};
+use crate::source::{lookup, strings};
+use crate::story::Match;
+use crate::{Error, ErrorKind};
+
+/// The layer that story files fill; what the artifact folder refuses is recorded there.
+const STORY: &str = "story";
+
+pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
+    let mut prepared = Prepared {
+        fields,
+        ..Prepared::default()
+    };
+    let fields = &prepared.fields;
+    let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let mut seen = BTreeSet::new();
+
+    let mut context = Vec::new();
+    if flag("include_project_context") {
+        let path = folder_path(root, &context_path(fields), "paths.sprint_project_context")?;
+        seen.insert(path.clone());
+        context.push(path);
+    }
+    let folder = lookup(fields, "paths.implementation_artifacts").and_then(Value::as_str);
+    let folder = folder_path(
+        root,
+        folder.unwrap_or_default(),
+        "paths.implementation_artifacts",
+    )?;
+    let (names, omissions) = matching(fields, root, &folder);
+    let mut groups: [Vec<String>; 3] = Default::default();
+    for name in names {
+        let path = if folder == "." {
+            name.clone()
+        } else {
+            format!("{folder}/{name}")
+        };
+        let group = Group::of(&name);
+        let wanted = match group {
+            Group::Story => true,
+            Group::Discovery => flag("include_discovery"),
+            Group::TechSpec => flag("include_tech_spec"),
+        };
+        if wanted && seen.insert(path.clone()) {
+            groups[group as usize].push(path);
+        }
+    }
+    let mut additional = Vec::new();
+    for named in strings(fields, "additional_files") {
+        let (key, path) = match root.locate(named) {
+            Located::Inside(path) => (path.clone(), path),
+            Located::Outside(path) => (path.display().to_string(), named.to_owned()),
+        };
+        if seen.insert(key) {
+            additional.push(path);
+        }
+    }
+    let [story, discovery, tech_spec] = groups;
+    let groups = json!({
+        "project_context": context, "story": story, "discovery": discovery, "tech_spec": tech_spec,
+        "additional": additional,
+    });
+    prepared.omissions = omissions;
+    prepared.fields.insert("groups".to_owned(), groups);
+    Ok(prepared)
+}
+
+/// What a file is to a story, told by its name alone.
+#[derive(Clone, Copy)]
+enum Group {
+    Story,
+    Discovery,
+    TechSpec,
+}
+
+impl Group {
+    /// `discovery` wins over `tech-spec` when a name holds both.
+    fn of(name: &str) -> Self {
+        let name = name.to_lowercase();
+        if name.contains("discovery") {
+            Self::Discovery
+        } else if name.contains("tech-spec") {
+            Self::TechSpec
+        } else {
+            Self::Story
+        }
+    }
+}
+
+fn context_path(fields: &Map<String, Value>) -> String {
+    let path = |name: &str| lookup(fields, name).and_then(Value::as_str);
+    match path("paths.sprint_project_context") {
+        Some(path) => path.to_owned(),
+        None => {
+            let folder = path("paths.planning_artifacts").unwrap_or_default();
+            format!("{folder}/sprint-project-context.md")
+        }
+    }
+}
+
+fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
+    match root.locate(named) {
+        Located::Inside(path) => Ok(path),
+        Located::Outside(_) => {
+            let detail = format!("`{field}`: `{named}` leads out of the root");
+            Err(Error::new(ErrorKind::BadInput, detail))
+        }
+    }
+}
+
+/// Returns the names in the folder that match any key, sorted by their lower case, then as they are.
+fn matching(
+    fields: &Map<String, Value>,
+    root: &Root,
+    folder: &str,
+) -> (Vec<String>, Vec<Omission>) {
+    let keys = strings(fields, "story_keys");
+    let rule = Match::new(
+        &keys,
+        lookup(fields, "match").and_then(Value::as_str) == Some("substring"),
+    );
+    let listing = match root.list(folder) {
+        Ok(listing) => listing,
+        Err(Refusal {
+            reason: Reason::Missing,
+            ..
+        }) => return (Vec::new(), Vec::new()),
+        Err(refusal) => return (Vec::new(), vec![Omission::refused(STORY, folder, refusal)]),
+    };
+    let mut names: Vec<(String, String)> = listing
+        .names
+        .into_iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            rule.hits_lower(&lower).then_some((lower, name))
+        })
+        .collect();
+    names.sort_unstable();
+    let odd = listing.odd_names.into_iter().filter(|name| rule.hits(name));
+    let omissions = odd
+        .map(|name| {
+            Omission::refused(
+                STORY,
+                format!("{folder}/{name}"),
+                Refusal::new(Reason::NameNotUtf8),
+            )
+        })
+        .collect();
+    (names.into_iter().map(|(_, name)| name).collect(), omissions)
+}

@@ -1,0 +1,71 @@
+//! Preparations: the typed logic of recipes that no template can say.
+//!
+//! A preparation turns a checked input into the values that the layers of its recipe print. It decides; the engine
+//! does the rest the same way for every recipe.
+
+mod injection;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::inputs::Root;
+use crate::omission::Omission;
+use crate::trace::{Origin, Traced};
+use crate::{Error, Event};
+
+/// A text that a preparation made, with its provenance.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The name of the section it becomes.
+    pub name: String,
+    /// The text.
+    pub body: Traced,
+    /// What it came from.
+    pub source: Arc<Origin>,
+}
+
+/// What the layers of a recipe draw from.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// The fields of the input, and those that the preparation added.
+    pub fields: Map<String, Value>,
+    /// Texts by the field name under which layers ask for them.
+    pub pieces: BTreeMap<String, Vec<Piece>>,
+    /// The tools that go with the prompt.
+    pub tools: Vec<Value>,
+    /// What could not be read.
+    pub omissions: Vec<Omission>,
+    /// What a person should hear of.
+    pub events: Vec<Event>,
+}
+
+/// Which preparation a recipe names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preparation {
+    /// The input is used as it is.
+    #[default]
+    None,
+    /// Files that belong to story keys.
+    Injection,
+    /// Identity, project context, rules and context blocks.
+    Layers,
+}
+
+impl Preparation {
+    /// Prepares a checked input.
+    pub fn run(self, fields: Map<String, Value>, root: Option<&Root>) -> Result<Prepared, Error> {
+        let root = || root.ok_or_else(crate::source::needs_root);
+        match self {
+            Self::None => Ok(Prepared {
+                fields,
+                ..Prepared::default()
+            }),
+            Self::Injection => injection::prepare(fields, root()?),
+            Self::Layers => crate::builder::prepare(fields, root()?),
+        }
+    }
+}

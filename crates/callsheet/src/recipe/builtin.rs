@@ -1,0 +1,47 @@
+//! The recipes that come with the library.
+
+use std::sync::OnceLock;
+
+use super::{Folder, Recipe};
+use crate::Error;
+
+macro_rules! recipes {
+    ($($name:literal: [$($file:literal),* $(,)?]),* $(,)?) => {
+        [$(BuiltIn {
+            name: $name,
+            files: &[$(($file, include_str!(concat!("../../recipes/", $name, "/", $file)))),*],
+            parsed: OnceLock::new(),
+        }),*]
+    };
+}
+
+struct BuiltIn {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    parsed: OnceLock<Result<Recipe, Error>>,
+}
+
+static RECIPES: [BuiltIn; 3] = recipes! {
+    "injection": ["input.schema.json", "recipe.toml"],
+    "layers": ["input.schema.json", "recipe.toml"],
+    "pack": ["input.schema.json", "recipe.toml"],
+};
+
+/// Returns the names of the recipes that come with the library.
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+    RECIPES.iter().map(|recipe| recipe.name)
+}
+
+/// Returns a recipe that comes with the library; it is parsed once.
+pub fn built_in(name: &str) -> Option<Result<&'static Recipe, Error>> {
+    let recipe = RECIPES.iter().find(|recipe| recipe.name == name)?;
+    let parsed = recipe.parsed.get_or_init(|| {
+        let folder: Folder = recipe
+            .files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        Recipe::parse(recipe.name, &format!("recipes/{}", recipe.name), folder)
+    });
+    Some(parsed.as_ref().map_err(Clone::clone))
+}

@@ -1,0 +1,179 @@
+//! Frames: what stands around a section, a layer or a whole prompt.
+//!
+//! A frame is data of the recipe. File contents cannot close their own frame unnoticed: a body that holds the closing
+//! text is a collision, and where the recipe asks for it the tag gets a suffix that occurs in no body.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::template::interpolate;
+
+/// What is done to bodies and names inside a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Escape {
+    /// Nothing.
+    #[default]
+    None,
+    /// A double quote in a name becomes `&quot;`; bodies stay as they are.
+    Attribute,
+    /// Names and bodies become parts of JSON strings.
+    Json,
+}
+
+/// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The name that `{{tag}}` prints.
+    #[serde(default)]
+    pub tag: String,
+    /// What stands before.
+    #[serde(default)]
+    pub open: String,
+    /// What stands after.
+    #[serde(default)]
+    pub close: String,
+    /// What stands between the texts inside; nothing means the separator of the recipe.
+    pub separator: Option<String>,
+    /// What is done to what stands inside.
+    #[serde(default)]
+    pub escape: Escape,
+}
+
+impl Frame {
+    /// Returns what stands before and after a body of that name.
+    pub fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
+        let print = |template: &str| {
+            interpolate(template, |placeholder| match placeholder {
+                "tag" => Some(format!("{}{suffix}", self.tag)),
+                "path" => Some(self.escaped_name(name)),
+                "fence" => Some("`".repeat(fence_len(body))),
+                "language" => Some(language(name).to_owned()),
+                _ => None,
+            })
+        };
+        (print(&self.open), print(&self.close))
+    }
+
+    fn escaped_name(&self, name: &str) -> String {
+        match self.escape {
+            Escape::None => name.to_owned(),
+            Escape::Attribute => name.replace('"', "&quot;"),
+            Escape::Json => {
+                let quoted = Value::from(name).to_string();
+                quoted[1..quoted.len() - 1].to_owned()
+            }
+        }
+    }
+
+    /// Returns the text that would end the frame early, if a body can hold it.
+    pub fn boundary(&self, suffix: &str) -> Option<String> {
+        let fenced = self.close.contains("{{fence}}");
+        if fenced || self.escape == Escape::Json {
+            return None;
+        }
+        let (_, close) = self.around("", "", suffix);
+        let close = close.trim();
+        (!close.is_empty()).then(|| close.to_owned())
+    }
+
+    /// Tells whether the tag with this suffix occurs in the text, opening or closing.
+    pub fn tag_occurs(&self, suffix: &str, text: &str) -> bool {
+        if self.tag.is_empty() {
+            return false;
+        }
+        let tag = format!("{}{suffix}", self.tag);
+        let found =
+            |needle: String| memchr::memmem::find(text.as_bytes(), needle.as_bytes()).is_some();
+        match suffix {
+            "" => found(format!("</{tag}>")),
+            _ => found(format!("<{tag}")) || found(format!("</{tag}")),
+        }
+    }
+}
+
+/// Returns one more than the longest run of backticks, and three at least.
+fn fence_len(body: &str) -> usize {
+    let bytes = body.as_bytes();
+    let (mut longest, mut run, mut last) = (0, 0, usize::MAX);
+    for at in memchr::memchr_iter(b'`', bytes) {
+        run = if at == last.wrapping_add(1) {
+            run + 1
+        } else {
+            1
+        };
+        longest = longest.max(run);
+        last = at;
+    }
+    (longest + 1).max(3)
+}
+
+/// Returns the ending of a file name, which is what fences name their language by.
+fn language(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((stem, ending))
+            if !stem.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
+            ending
+        }
+        _ => "",
+    }
+}
+
+/// Returns the suffixes that tags may get, shortest first: nothing, then `-0` … `-9`, `-a` … `-z`, `-00` …
+pub fn suffixes() -> impl Iterator<Item = String> {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let numbered = (1u32..).flat_map(|width| {
+        (0..36u64.saturating_pow(width)).map(move |mut number| {
+            let mut digits = vec!['0'; width as usize];
+            for digit in digits.iter_mut().rev() {
+                *digit = char::from(DIGITS[usize::try_from(number % 36).unwrap_or(0)]);
+                number /= 36;
+            }
+            format!("-{}", digits.into_iter().collect::<String>())
+        })
+    });
+    std::iter::once(String::new()).chain(numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_any_inside() {
+        for (body, len) in [
+            ("", 3),
+            ("`a` ``b``", 3),
+            ("```\n````", 5),
+            ("`````", 6),
+            ("` ` `", 3),
+        ] {
+            assert_eq!(fence_len(body), len, "{body}");
+        }
+    }
+
+    #[test]
+    fn suffixes_come_shortest_first() {
+        let first: Vec<String> = suffixes().take(40).collect();
+        assert_eq!(first[..3], ["", "-0", "-1"]);
+        assert_eq!(first[36..40], ["-z", "-00", "-01", "-02"]);
+    }
+
+    #[test]
+    fn names_are_escaped_as_the_frame_asks() {
+        let frame = |escape| Frame {
+            open: "{{path}}|{{language}}".to_owned(),
+            escape,
+            ..Frame::default()
+        };
+        assert_eq!(
+            frame(Escape::Attribute).around("a\"&<.rs", "", "").0,
+            "a&quot;&<.rs|rs"
+        );
+        assert_eq!(frame(Escape::Json).around("a\"\n", "", "").0, "a\\\"\\n|");
+        assert_eq!(frame(Escape::None).around(".env", "", "").0, ".env|");
+    }
+}

@@ -1,0 +1,150 @@
+//! Recipes: which layers make up a prompt, in which order, role and shape.
+//!
+//! A recipe is data: a folder with a `recipe.toml` and the templates it names. Nothing here reads a file or a clock,
+//! so a recipe and its inputs always compose to the same text.
+
+mod builtin;
+mod condition;
+mod frame;
+mod limit;
+mod parse;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use builtin::{built_in, built_in_names};
+pub use condition::Condition;
+pub use frame::{Escape, Frame, suffixes};
+pub use limit::{Limit, Notice};
+
+use crate::prepare::Preparation;
+use crate::schema::Schema;
+use crate::section::{Priority, Role, Trust, Volatility};
+use crate::source::Source;
+use crate::template::{Missing, TemplateSet};
+use crate::{Error, ErrorKind, Fingerprint};
+
+/// The name of the file that makes a folder a recipe.
+pub const RECIPE_FILE: &str = "recipe.toml";
+
+/// The form in which a prompt is handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// One text.
+    #[default]
+    Text,
+    /// A system prompt with a list of tools.
+    System,
+}
+
+/// The files of a recipe folder, by name.
+pub type Folder = BTreeMap<String, String>;
+
+/// Which layers make up a prompt, and how they are put together.
+#[derive(Debug)]
+pub struct Recipe {
+    /// The name it is called by.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+    /// The form of the result.
+    pub shape: Shape,
+    /// The values that no template can say are prepared by this.
+    pub prepare: Preparation,
+    /// What stands between sections.
+    pub separator: String,
+    /// What happens to placeholders without a value.
+    pub missing: Missing,
+    /// The frame around the whole prompt, by name.
+    pub frame: Option<String>,
+    /// When tags get a suffix that occurs in no body.
+    pub unique: Option<Condition>,
+    /// What stands where a section was cut.
+    pub marker: String,
+    /// Above this an event is raised.
+    pub warning: Option<Limit>,
+    /// Above this there is no prompt.
+    pub error: Option<Limit>,
+    /// The event for a prompt without any section.
+    pub empty: Option<Notice>,
+    /// The layers, in order.
+    pub layers: Vec<Layer>,
+    /// The templates of the folder.
+    pub templates: TemplateSet,
+    /// The shape of the input.
+    pub schema: Schema,
+    /// The fingerprint of all files of the folder.
+    pub fingerprint: Fingerprint,
+    frames: BTreeMap<String, Frame>,
+    folder: Folder,
+}
+
+/// A slot of a recipe.
+#[derive(Debug)]
+pub struct Layer {
+    /// The name, unique in the recipe.
+    pub name: String,
+    /// Who its sections are from.
+    pub role: Role,
+    /// When it is there at all.
+    pub when: Option<Condition>,
+    /// Where its text comes from.
+    pub source: Box<dyn Source>,
+    /// The frame around each section, by name.
+    pub frame: Option<String>,
+    /// The frame around all its sections, by name.
+    pub list: Option<String>,
+    /// Whether its sections may give way.
+    pub priority: Priority,
+    /// How often they change.
+    pub volatility: Volatility,
+    /// Whether they are our own.
+    pub trust: Trust,
+    /// Whether they may be cut at a line end.
+    pub may_cut: bool,
+}
+
+impl Recipe {
+    /// Reads a recipe from the files of its folder; `shown` is the folder as a user would name it.
+    pub fn parse(name: &str, shown: &str, folder: Folder) -> Result<Self, Error> {
+        parse::parse(name, shown, folder)
+    }
+
+    /// Returns the files of the folder as they were written.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Checks an input against the schema and fills in its defaults.
+    pub fn check(&self, input: &Value) -> Result<Map<String, Value>, Error> {
+        self.schema.apply(input)
+    }
+
+    /// Tells whether a limit on tokens is set for an input.
+    pub fn limits_tokens(&self, fields: &Map<String, Value>) -> bool {
+        let limits = [&self.warning, &self.error];
+        limits
+            .into_iter()
+            .flatten()
+            .any(|limit| limit.tokens(fields).is_some())
+    }
+
+    /// Returns the frame that a name, in which `{{field}}` may stand, names.
+    pub fn frame_of(
+        &self,
+        name: Option<&str>,
+        fields: &Map<String, Value>,
+    ) -> Result<Frame, Error> {
+        let Some(name) = name else {
+            return Ok(Frame::default());
+        };
+        let name = crate::source::fill(name, fields);
+        self.frames.get(&name).cloned().ok_or_else(|| {
+            let detail = format!("no frame named `{name}` in recipe `{}`", self.name);
+            Error::new(ErrorKind::BadRecipe, detail).expecting(&name, self.frames.keys())
+        })
+    }
+}

@@ -1,0 +1,361 @@
+//! From the files of a folder to a checked recipe.
+//!
+//! Every problem names `file:line`, what was found and what is allowed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use toml::Spanned;
+
+use super::{Condition, Folder, Frame, Layer, Limit, Notice, RECIPE_FILE, Recipe, Shape};
+use crate::error::line_of;
+use crate::prepare::Preparation;
+use crate::schema::Schema;
+use crate::section::{Priority, Role, Trust, Volatility};
+use crate::source::{self, FilesSource, Source};
+use crate::template::{Missing, TemplateSet};
+use crate::{Error, ErrorKind, Fingerprint};
+
+/// Frames that every recipe has without saying so.
+const COMMON: &str = include_str!("../../recipes/common.toml");
+
+/// A layer of this name would look like frame in a source map.
+const RESERVED: &str = "frame";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecipeFile {
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    shape: Shape,
+    #[serde(default)]
+    prepare: Preparation,
+    #[serde(default = "blank_line")]
+    separator: String,
+    #[serde(default = "strict")]
+    missing: Missing,
+    frame: Option<Spanned<String>>,
+    unique: Option<Spanned<String>>,
+    marker: Option<String>,
+    warning: Option<Limit>,
+    error: Option<Limit>,
+    empty: Option<Notice>,
+    schema: Option<Spanned<String>>,
+    #[serde(default)]
+    frames: BTreeMap<String, Frame>,
+    #[serde(default)]
+    layers: Vec<Spanned<LayerFile>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayerFile {
+    name: Spanned<String>,
+    #[serde(default)]
+    role: Role,
+    when: Option<Spanned<String>>,
+    text: Option<String>,
+    template: Option<Spanned<String>>,
+    value: Option<String>,
+    file: Option<String>,
+    files: Option<FilesSource>,
+    tree: Option<Spanned<String>>,
+    source: Option<String>,
+    frame: Option<Spanned<String>>,
+    list: Option<Spanned<String>>,
+    priority: Option<PriorityFile>,
+    volatility: Option<Volatility>,
+    trust: Option<Trust>,
+    #[serde(default)]
+    cut: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommonFile {
+    marker: String,
+    frames: BTreeMap<String, Frame>,
+}
+
+fn blank_line() -> String {
+    "\n\n".to_owned()
+}
+
+fn strict() -> Missing {
+    Missing::Error
+}
+
+struct PriorityFile(Priority);
+
+impl<'de> Deserialize<'de> for PriorityFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RequiredOrNumber;
+        impl Visitor<'_> for RequiredOrNumber {
+            type Value = PriorityFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"required\" or a number from 0")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<PriorityFile, E> {
+                u32::try_from(number)
+                    .map(|number| PriorityFile(Priority::Optional(number)))
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PriorityFile, E> {
+                match text {
+                    "required" => Ok(PriorityFile(Priority::Required)),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(RequiredOrNumber)
+    }
+}
+
+/// The recipe file with what is needed to name places in it.
+struct Reader<'a> {
+    file: String,
+    text: &'a str,
+    shown: &'a str,
+}
+
+impl Reader<'_> {
+    fn bad(&self, span: Range<usize>, detail: impl Into<String>) -> Error {
+        Error::new(ErrorKind::BadRecipe, detail).at(&self.file, line_of(self.text, span.start))
+    }
+
+    fn toml<T: de::DeserializeOwned>(&self) -> Result<T, Error> {
+        toml::from_str(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.bad(at..at, error.message().trim().replace('\n', ", "))
+        })
+    }
+
+    fn condition(&self, text: Option<Spanned<String>>) -> Result<Option<Condition>, Error> {
+        text.map(|text| {
+            let line = line_of(self.text, text.span().start);
+            Condition::parse(text.get_ref(), &self.file, line)
+        })
+        .transpose()
+    }
+}
+
+pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, Error> {
+    let file = format!("{shown}/{RECIPE_FILE}");
+    let text = folder.get(RECIPE_FILE).ok_or_else(|| {
+        Error::new(ErrorKind::BadRecipe, "the folder has no such file").at(&file, None)
+    })?;
+    let reader = Reader { file, text, shown };
+    let recipe: RecipeFile = reader.toml()?;
+    let mut common: CommonFile = Reader {
+        file: "common.toml".to_owned(),
+        text: COMMON,
+        shown,
+    }
+    .toml()?;
+    common.frames.extend(recipe.frames);
+    let frames = common.frames;
+
+    let markdown = folder.iter().filter(|(name, _)| name.ends_with(".md"));
+    let markdown = markdown.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+    let templates = TemplateSet::parse(markdown);
+    if let Some(cycle) = templates.include_cycle() {
+        return Err(in_folder(cycle, shown));
+    }
+    let schema = schema(&reader, recipe.schema.as_ref(), &folder)?;
+    if recipe.layers.is_empty() {
+        return Err(reader.bad(
+            0..0,
+            "`layers` is empty; a recipe needs at least one `[[layers]]`",
+        ));
+    }
+    check_frame(&reader, recipe.frame.as_ref(), &frames)?;
+    let layers = layers(&reader, name, recipe.layers, &templates, &frames)?;
+    let hashed = folder
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()));
+    Ok(Recipe {
+        name: name.to_owned(),
+        description: recipe.description,
+        shape: recipe.shape,
+        prepare: recipe.prepare,
+        separator: recipe.separator,
+        missing: recipe.missing,
+        frame: recipe.frame.map(Spanned::into_inner),
+        unique: reader.condition(recipe.unique)?,
+        marker: recipe.marker.unwrap_or(common.marker),
+        warning: recipe.warning,
+        error: recipe.error,
+        empty: recipe.empty,
+        layers,
+        templates,
+        schema,
+        fingerprint: Fingerprint::of_named(hashed),
+        frames,
+        folder,
+    })
+}
+
+/// Errors of templates name the file only; a user needs the folder as well.
+fn in_folder(error: Error, shown: &str) -> Error {
+    let Some(place) = error.place().cloned() else {
+        return error;
+    };
+    Error::new(ErrorKind::BadRecipe, error.detail())
+        .at(format!("{shown}/{}", place.file), place.line)
+}
+
+fn schema(
+    reader: &Reader<'_>,
+    named: Option<&Spanned<String>>,
+    folder: &Folder,
+) -> Result<Schema, Error> {
+    let Some(named) = named else {
+        return Schema::parse(r#"{"type": "object"}"#, &reader.file);
+    };
+    let name = named.get_ref();
+    let text = folder.get(name).ok_or_else(|| {
+        let files = folder.keys().filter(|file| file.ends_with(".json"));
+        reader
+            .bad(
+                named.span(),
+                format!("no schema file `{name}` in the recipe's folder"),
+            )
+            .expecting(name, files)
+    })?;
+    Schema::parse(text, &format!("{}/{name}", reader.shown))
+}
+
+fn check_frame(
+    reader: &Reader<'_>,
+    named: Option<&Spanned<String>>,
+    frames: &BTreeMap<String, Frame>,
+) -> Result<(), Error> {
+    match named {
+        // A name with a placeholder is known only when there is an input.
+        Some(named) if !named.get_ref().contains("{{") && !frames.contains_key(named.get_ref()) => {
+            let name = named.get_ref();
+            let error = reader.bad(named.span(), format!("no frame named `{name}`"));
+            Err(error.expecting(name, frames.keys()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn layers(
+    reader: &Reader<'_>,
+    recipe: &str,
+    files: Vec<Spanned<LayerFile>>,
+    templates: &TemplateSet,
+    frames: &BTreeMap<String, Frame>,
+) -> Result<Vec<Layer>, Error> {
+    let mut seen = BTreeSet::new();
+    let with_files: BTreeSet<String> = files
+        .iter()
+        .filter(|layer| layer.get_ref().files.is_some())
+        .map(|layer| layer.get_ref().name.get_ref().clone())
+        .collect();
+    let mut layers = Vec::with_capacity(files.len());
+    for layer in files {
+        let span = layer.span();
+        let layer = layer.into_inner();
+        let name = layer.name.get_ref();
+        if name.trim().is_empty() || name == RESERVED {
+            let detail = format!("a layer cannot be named `{name}`");
+            return Err(reader.bad(layer.name.span(), detail));
+        }
+        if !seen.insert(name.clone()) {
+            let detail = format!("duplicate layer `{name}`; every layer needs a name of its own");
+            return Err(reader.bad(layer.name.span(), detail));
+        }
+        if let Some(tree) = &layer.tree
+            && !with_files.contains(tree.get_ref())
+        {
+            let found = tree.get_ref();
+            let detail = format!("`tree` must name a layer with `files`, found `{found}`");
+            return Err(reader
+                .bad(tree.span(), detail)
+                .expecting(found, &with_files));
+        }
+        check_frame(reader, layer.frame.as_ref(), frames)?;
+        check_frame(reader, layer.list.as_ref(), frames)?;
+        layers.push(resolve(reader, recipe, span, layer, templates)?);
+    }
+    Ok(layers)
+}
+
+fn resolve(
+    reader: &Reader<'_>,
+    recipe: &str,
+    span: Range<usize>,
+    layer: LayerFile,
+    templates: &TemplateSet,
+) -> Result<Layer, Error> {
+    let name = layer.name.into_inner();
+    let mut sources: Vec<(Box<dyn Source>, Volatility, Trust)> = Vec::new();
+    if let Some(text) = layer.text {
+        sources.push((
+            source::text(recipe, &name, &text),
+            Volatility::Constant,
+            Trust::Own,
+        ));
+    }
+    if let Some(template) = layer.template {
+        let named = template.get_ref();
+        if templates.get(named).is_none() {
+            let known = templates.iter().map(|template| template.file.clone());
+            let detail = format!("no template `{named}` in the recipe's folder");
+            return Err(reader.bad(template.span(), detail).expecting(named, known));
+        }
+        sources.push((source::template(named), Volatility::Constant, Trust::Own));
+    }
+    if let Some(field) = layer.value {
+        sources.push((source::value(&field), Volatility::Task, Trust::Untrusted));
+    }
+    if let Some(path) = layer.file {
+        sources.push((source::file(&path), Volatility::Project, Trust::Untrusted));
+    }
+    if let Some(files) = layer.files {
+        sources.push((Box::new(files), Volatility::Project, Trust::Untrusted));
+    }
+    if let Some(tree) = layer.tree {
+        sources.push((
+            source::tree(tree.get_ref()),
+            Volatility::Project,
+            Trust::Untrusted,
+        ));
+    }
+    if let Some(named) = layer.source {
+        sources.push((source::named(&named), Volatility::Turn, Trust::Untrusted));
+    }
+    let count = sources.len();
+    let (Some((source, volatility, trust)), 1) = (sources.pop(), count) else {
+        let detail = format!(
+            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`"
+        );
+        return Err(reader.bad(span, detail));
+    };
+    Ok(Layer {
+        role: layer.role,
+        when: reader.condition(layer.when)?,
+        source,
+        frame: layer.frame.map(Spanned::into_inner),
+        list: layer.list.map(Spanned::into_inner),
+        priority: layer
+            .priority
+            .map_or(Priority::Required, |priority| priority.0),
+        volatility: layer.volatility.unwrap_or(volatility),
+        trust: layer.trust.unwrap_or(trust),
+        may_cut: layer.cut,
+        name,
+    })
+}
+
+#[cfg(test)]
+mod tests;

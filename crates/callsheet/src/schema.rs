@@ -1,0 +1,326 @@
+//! Input documents against the JSON Schema that a recipe declares.
+//!
+//! Problems name the field by its path (`context[0].name`), what was found and what is allowed.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use serde_json::{Map, Value};
+
+use crate::error::line_of;
+use crate::{Error, ErrorKind};
+
+/// A compiled JSON Schema.
+#[derive(Debug)]
+pub struct Schema {
+    document: Value,
+    validator: Validator,
+}
+
+impl Schema {
+    /// Compiles a schema; `file` is named in errors.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let document: Value = serde_json::from_str(text).map_err(|error| {
+            Error::new(
+                ErrorKind::BadRecipe,
+                format!("bad JSON: {}", json_cause(&error)),
+            )
+            .at(file, error.line())
+        })?;
+        let validator = jsonschema::options()
+            .with_retriever(NothingRemote)
+            .build(&document)
+            .map_err(|error| {
+                let line = key_line(text, error.instance_path().as_str());
+                Error::new(ErrorKind::BadRecipe, format!("bad JSON Schema: {error}")).at(file, line)
+            })?;
+        Ok(Self {
+            document,
+            validator,
+        })
+    }
+
+    /// Returns the schema as it was written.
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// Returns the names of the top-level fields, in the order of the schema.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        properties(&self.document)
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+    }
+
+    /// Checks an input and fills in the defaults that the schema declares.
+    pub fn apply(&self, input: &Value) -> Result<Map<String, Value>, Error> {
+        let mut problems = self
+            .validator
+            .iter_errors(input)
+            .map(|error| self.problem(&error));
+        if let Some(first) = problems.next() {
+            return Err(problems.fold(first, |error, next| error.because(next.detail())));
+        }
+        let mut filled = input.clone();
+        fill(&self.document, &mut filled);
+        match filled {
+            Value::Object(fields) => Ok(fields),
+            other => Err(Error::new(
+                ErrorKind::BadInput,
+                format!("expected an object, found {}", type_name(&other)),
+            )),
+        }
+    }
+
+    fn problem(&self, error: &ValidationError<'_>) -> Error {
+        let at = field_path(error.instance_path().as_str());
+        let within = |name: &str| {
+            if at.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{at}.{name}")
+            }
+        };
+        let here = || {
+            if at.is_empty() {
+                "the input".to_owned()
+            } else {
+                format!("`{at}`")
+            }
+        };
+        let bad = |detail: String| Error::new(ErrorKind::BadInput, detail);
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                let found = unexpected.first().map(String::as_str).unwrap_or_default();
+                let allowed = self.allowed_at(error.instance_path().as_str());
+                bad(format!("unknown field `{}`", within(found))).expecting(found, allowed)
+            }
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                bad(format!("missing field `{}`", within(name)))
+            }
+            ValidationErrorKind::Type { kind } => {
+                let expected = match kind {
+                    TypeKind::Single(one) => one.to_string(),
+                    TypeKind::Multiple(many) => many
+                        .iter()
+                        .map(|one| one.to_string())
+                        .collect::<Vec<_>>()
+                        .join(" or "),
+                };
+                bad(format!(
+                    "{}: expected {expected}, found {}",
+                    here(),
+                    type_name(error.instance())
+                ))
+            }
+            ValidationErrorKind::Enum { options } => {
+                let found = error.instance().as_str().unwrap_or_default();
+                let options = options.as_array().into_iter().flatten();
+                let allowed: Vec<&str> = options.filter_map(Value::as_str).collect();
+                let list = allowed
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                bad(format!(
+                    "{}: expected one of {list}, found `{found}`",
+                    here()
+                ))
+                .expecting(found, allowed)
+            }
+            ValidationErrorKind::MinLength { .. } => bad(format!("{} must not be empty", here())),
+            ValidationErrorKind::Pattern { .. }
+                if error
+                    .instance()
+                    .as_str()
+                    .is_some_and(|text| text.trim().is_empty()) =>
+            {
+                bad(format!("{} must not be blank", here()))
+            }
+            _ => bad(format!("{}: {error}", here())),
+        }
+    }
+
+    /// Returns the fields that the schema declares at a JSON pointer into the input.
+    fn allowed_at(&self, pointer: &str) -> Vec<String> {
+        let steps = pointer.split('/').skip(1);
+        let schema = steps.fold(Some(&self.document), |schema, step| {
+            let schema = schema?;
+            match properties(schema).and_then(|fields| fields.get(step)) {
+                Some(field) => Some(field),
+                None => schema
+                    .get("items")
+                    .or_else(|| schema.get("additionalProperties")),
+            }
+        });
+        schema
+            .and_then(properties)
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect()
+    }
+}
+
+/// A schema may not fetch anything.
+struct NothingRemote;
+
+impl jsonschema::Retrieve for NothingRemote {
+    fn retrieve(
+        &self,
+        uri: &jsonschema::Uri<String>,
+    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("`{uri}` is outside this schema, which is not allowed").into())
+    }
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
+}
+
+fn fill(schema: &Value, value: &mut Value) {
+    let (Some(fields), Value::Object(object)) = (properties(schema), value) else {
+        return;
+    };
+    for (name, field) in fields {
+        if !object.contains_key(name) {
+            let nested = field.get("properties").map(|_| Value::Object(Map::new()));
+            let Some(default) = field.get("default").cloned().or(nested) else {
+                continue;
+            };
+            object.insert(name.clone(), default);
+        }
+        if let Some(inner) = object.get_mut(name) {
+            fill(field, inner);
+        }
+    }
+}
+
+/// Turns `/context/0/name` into `context[0].name`.
+fn field_path(pointer: &str) -> String {
+    let mut path = String::new();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.push_str(&format!("[{step}]"));
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&step);
+        }
+    }
+    path
+}
+
+/// Returns the line of the last key of a JSON pointer, as far as the text shows it.
+fn key_line(text: &str, pointer: &str) -> usize {
+    let mut at = 0;
+    for step in pointer.split('/').skip(1) {
+        if let Some(offset) = text[at..].find(&format!("\"{step}\"")) {
+            at += offset;
+        }
+    }
+    line_of(text, at)
+}
+
+/// Returns the message of a JSON error without its place.
+pub(crate) fn json_cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Schema {
+        let document = json!({
+            "type": "object", "additionalProperties": false, "required": ["name"],
+            "properties": {
+                "name": {"type": "string", "minLength": 1},
+                "match": {"enum": ["key", "substring"], "default": "key"},
+                "limits": {"type": "object", "additionalProperties": false, "properties": {"bytes": {"type": "integer", "default": 7}}},
+                "context": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["name"], "properties": {"name": {"type": "string"}, "content": {"type": ["string", "null"]}}}}
+            }
+        });
+        Schema::parse(&document.to_string(), "input.schema.json").unwrap()
+    }
+
+    #[test]
+    fn every_problem_names_its_field() {
+        for (input, text) in [
+            (json!({}), "missing field `name`"),
+            (json!({"name": ""}), "`name` must not be empty"),
+            (json!({"name": "a", "nmae": 1}), "unknown field `nmae`"),
+            (json!({"name": 1}), "`name`: expected string, found number"),
+            (
+                json!({"name": "a", "match": "kye"}),
+                "`match`: expected one of `key`, `substring`, found `kye`",
+            ),
+            (
+                json!({"name": "a", "context": [{"nam": 1}]}),
+                "missing field `context[0].name`\n  unknown field `context[0].nam`",
+            ),
+            (
+                json!({"name": "a", "context": [{"name": "a", "content": 1}]}),
+                "`context[0].content`: expected null or string, found number",
+            ),
+            (json!([]), "the input: expected object, found array"),
+        ] {
+            let error = schema().apply(&input).unwrap_err();
+            let mut lines: Vec<_> = error
+                .to_string()
+                .lines()
+                .map(|line| line.trim().to_owned())
+                .collect();
+            let mut expected: Vec<_> = text.lines().map(|line| line.trim().to_owned()).collect();
+            lines.sort();
+            expected.sort();
+            assert_eq!(lines, expected);
+        }
+        let error = schema()
+            .apply(&json!({"name": "a", "context": [{"name": "n", "contnt": 1}]}))
+            .unwrap_err();
+        assert_eq!(
+            (error.found(), error.allowed()),
+            (
+                Some("contnt"),
+                ["name".to_owned(), "content".to_owned()].as_slice()
+            )
+        );
+    }
+
+    #[test]
+    fn defaults_are_filled_in_at_every_depth() {
+        let filled = schema().apply(&json!({"name": "a"})).unwrap();
+        assert_eq!(
+            Value::Object(filled),
+            json!({"name": "a", "match": "key", "limits": {"bytes": 7}})
+        );
+    }
+
+    #[test]
+    fn a_schema_fetches_nothing() {
+        let text = r#"{"$ref": "https://example.invalid/s.json"}"#;
+        let error = Schema::parse(text, "s.json").unwrap_err().to_string();
+        assert!(error.contains("outside this schema"), "{error}");
+    }
+}

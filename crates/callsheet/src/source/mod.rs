@@ -1,0 +1,152 @@
+//! Sources: where the text of a layer comes from.
+//!
+//! Each kind of source is one type behind the trait [`Source`]; those that need more than a root (git facts,
+//! instruction files, digests) are given to a composition by name.
+
+mod file;
+mod files;
+mod text;
+mod tree;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub use files::FilesSource;
+
+use crate::inputs::Root;
+use crate::omission::{Omission, Refusal};
+use crate::prepare::Piece;
+use crate::recipe::{Layer, Recipe};
+use crate::section::Section;
+use crate::template::interpolate;
+use crate::text::value_text;
+use crate::trace::{Origin, Traced};
+use crate::{Error, ErrorKind, Event};
+
+/// Gives the sections of a layer.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// Adds the sections of `layer`, and what it could not add, to `out`.
+    fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error>;
+
+    /// Returns the layer whose sections must be there before, where there is one.
+    fn after(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Sources by the name that a layer calls them with.
+pub type Sources = BTreeMap<String, Box<dyn Source>>;
+
+/// What a source may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// The recipe being composed.
+    pub recipe: &'a Recipe,
+    /// The fields of the checked and prepared input.
+    pub fields: &'a Map<String, Value>,
+    /// Prepared texts, by field.
+    pub pieces: &'a BTreeMap<String, Vec<Piece>>,
+    /// The folder that may be read, where there is one.
+    pub root: Option<&'a Root>,
+    /// More sources, by name.
+    pub sources: &'a Sources,
+    /// What the layers before gave.
+    pub before: &'a BTreeMap<String, Gathered>,
+}
+
+impl<'a> World<'a> {
+    /// Returns the folder that may be read.
+    pub fn root(&self) -> Result<&'a Root, Error> {
+        self.root.ok_or_else(needs_root)
+    }
+}
+
+/// Makes the error of a recipe that reads files and was given no folder.
+pub(crate) fn needs_root() -> Error {
+    Error::new(
+        ErrorKind::BadInput,
+        "this recipe reads files and needs a root",
+    )
+}
+
+/// What a layer gave.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Its sections, in order.
+    pub sections: Vec<Section>,
+    /// What it asked for and did not get.
+    pub omissions: Vec<Omission>,
+    /// What a person should hear of.
+    pub events: Vec<Event>,
+}
+
+impl Gathered {
+    /// Adds a section with the attributes of its layer.
+    pub fn add(
+        &mut self,
+        layer: &Layer,
+        name: impl Into<String>,
+        body: Traced,
+        source: Arc<Origin>,
+    ) {
+        self.sections.push(Section {
+            layer: layer.name.clone(),
+            name: name.into(),
+            role: layer.role,
+            body,
+            source,
+            trust: layer.trust,
+            volatility: layer.volatility,
+            priority: layer.priority,
+            may_cut: layer.may_cut,
+            escape: crate::recipe::Escape::None,
+            open: String::new(),
+            close: String::new(),
+        });
+    }
+
+    /// Adds a section unless it is blank.
+    pub fn add_unless_blank(&mut self, layer: &Layer, body: Traced, source: Arc<Origin>) {
+        if !body.is_blank() {
+            self.add(layer, layer.name.clone(), body, source);
+        }
+    }
+
+    /// Records what the disk refused.
+    pub fn refuse(&mut self, layer: &Layer, name: impl Into<String>, refusal: Refusal) {
+        self.omissions
+            .push(Omission::refused(&layer.name, name, refusal));
+    }
+}
+
+/// Returns the value at a dotted path.
+pub fn lookup<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut steps = path.split('.');
+    let first = fields.get(steps.next()?)?;
+    steps
+        .try_fold(first, |value, step| value.get(step))
+        .filter(|value| !value.is_null())
+}
+
+/// Returns a text of the recipe with `{{field}}` replaced by input fields; unknown names stay.
+pub(crate) fn fill(text: &str, fields: &Map<String, Value>) -> String {
+    interpolate(text, |path| lookup(fields, path).and_then(value_text))
+}
+
+/// Returns the strings of a list field; a field that is not there is an empty list.
+pub(crate) fn strings<'a>(fields: &'a Map<String, Value>, path: &str) -> Vec<&'a str> {
+    let list = lookup(fields, path).and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+pub(crate) use file::file;
+pub(crate) use text::{template, text};
+pub(crate) use tree::tree;
+pub(crate) use value::{named, value};

@@ -1,0 +1,52 @@
+//! Texts that the input brings, and sources that the caller brings.
+
+use super::{Gathered, Source, World, lookup};
+use crate::Error;
+use crate::recipe::Layer;
+use crate::text::value_text;
+use crate::trace::{Origin, OriginKind, Traced};
+
+/// A field of the input, or the prepared texts of that name.
+#[derive(Debug)]
+struct ValueSource(String);
+
+/// Makes the source of an input field, named by its dotted path.
+pub(crate) fn value(path: &str) -> Box<dyn Source> {
+    Box::new(ValueSource(path.to_owned()))
+}
+
+impl Source for ValueSource {
+    fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
+        if let Some(pieces) = world.pieces.get(&self.0) {
+            for piece in pieces.iter().filter(|piece| !piece.body.is_blank()) {
+                out.add(layer, &piece.name, piece.body.clone(), piece.source.clone());
+            }
+            return Ok(());
+        }
+        let Some(text) = lookup(world.fields, &self.0).and_then(value_text) else {
+            return Ok(());
+        };
+        let origin = Origin::new(OriginKind::Input, &self.0, &text);
+        out.add_unless_blank(layer, Traced::whole(text, &origin), origin);
+        Ok(())
+    }
+}
+
+/// A source that the caller of the composition brings.
+#[derive(Debug)]
+struct NamedSource(String);
+
+/// Makes the source that the caller calls by this name.
+pub(crate) fn named(name: &str) -> Box<dyn Source> {
+    Box::new(NamedSource(name.to_owned()))
+}
+
+impl Source for NamedSource {
+    fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
+        let source = world
+            .sources
+            .get(&self.0)
+            .ok_or_else(|| Error::unknown("source", &self.0, world.sources.keys()))?;
+        source.gather(layer, world, out)
+    }
+}

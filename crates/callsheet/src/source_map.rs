@@ -1,0 +1,118 @@
+//! Source maps: from each byte of a prompt back to where it came from.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::section::Section;
+use crate::trace::{Span, Transform};
+
+/// The layer and source of bytes that belong to the recipe as a whole.
+pub const FRAME: &str = "frame";
+
+/// Some consecutive bytes of a prompt with one provenance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapSpan {
+    /// The first byte in the prompt.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+    /// The layer, or `frame` for what stands between and around layers.
+    pub layer: String,
+    /// The section, where the bytes belong to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// The thing the bytes came from, or `frame` for text of the recipe itself.
+    pub source: String,
+    /// The first byte in that thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_start: Option<usize>,
+    /// The byte after the last in that thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_end: Option<usize>,
+    /// The line of the first byte in that thing, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What was done to the bytes; nothing means they are equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transform: Option<Transform>,
+}
+
+/// Where every byte of a prompt came from, in order and without gaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceMap {
+    /// The spans.
+    pub spans: Vec<MapSpan>,
+    /// The byte range of each section's body, in the order of the sections.
+    #[serde(skip)]
+    pub bodies: Vec<Range<usize>>,
+}
+
+/// Where a section stands in the prompt.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapped {
+    pub(crate) framed: Range<usize>,
+    pub(crate) body: Range<usize>,
+}
+
+impl SourceMap {
+    /// Makes the map; spans are cut at the borders of sections, so that each belongs to one layer.
+    pub(crate) fn new(spans: Vec<Span>, mapped: Vec<Mapped>, sections: &[Section]) -> Self {
+        let mut out = Vec::with_capacity(spans.len() + 2 * sections.len());
+        let mut next = 0;
+        for span in spans {
+            let mut start = span.range.start;
+            while start < span.range.end {
+                while next < mapped.len() && mapped[next].framed.end <= start {
+                    next += 1;
+                }
+                let (end, owner) = match mapped.get(next) {
+                    Some(section) if section.framed.start <= start => {
+                        (section.framed.end, sections.get(next))
+                    }
+                    Some(section) => (section.framed.start, None),
+                    None => (span.range.end, None),
+                };
+                let end = end.min(span.range.end);
+                out.push(map_span(start..end, &span, owner));
+                start = end;
+            }
+        }
+        let bodies = mapped.into_iter().map(|mapped| mapped.body).collect();
+        Self { spans: out, bodies }
+    }
+
+    /// Returns the span that holds the byte at `offset`.
+    pub fn at(&self, offset: usize) -> Option<&MapSpan> {
+        let index = self.spans.partition_point(|span| span.end <= offset);
+        self.spans.get(index).filter(|span| span.start <= offset)
+    }
+}
+
+impl MapSpan {
+    /// Returns the line in the source of the byte at `offset` of the prompt `text`.
+    pub fn line_at(&self, text: &str, offset: usize) -> Option<usize> {
+        let line = self.line?;
+        if self.transform.is_some() {
+            return Some(line);
+        }
+        let before = text.as_bytes().get(self.start..offset.max(self.start))?;
+        Some(line + memchr::memchr_iter(b'\n', before).count())
+    }
+}
+
+fn map_span(range: Range<usize>, span: &Span, owner: Option<&Section>) -> MapSpan {
+    let link = span.link.as_ref();
+    let layer = owner.map_or(FRAME, |section| section.layer.as_str());
+    MapSpan {
+        start: range.start,
+        end: range.end,
+        layer: layer.to_owned(),
+        section: owner.map(|section| section.name.clone()),
+        source: link.map_or_else(|| FRAME.to_owned(), |link| link.origin.to_string()),
+        source_start: link.map(|link| link.range.start),
+        source_end: link.map(|link| link.range.end),
+        line: link.map(|link| link.line),
+        transform: link.and_then(|link| link.transform),
+    }
+}

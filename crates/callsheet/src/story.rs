@@ -1,0 +1,81 @@
+//! Story keys and the file names that belong to them.
+
+/// A rule that tells which names belong to any of some story keys. Case does not count.
+#[derive(Clone, Debug)]
+pub struct Match {
+    keys: Vec<String>,
+    substring: bool,
+}
+
+impl Match {
+    /// Makes the rule; `substring` takes a key anywhere, otherwise no letter or digit may touch it.
+    pub fn new<S: AsRef<str>>(keys: &[S], substring: bool) -> Self {
+        let keys = keys.iter().map(|key| key.as_ref().to_lowercase()).collect();
+        Self { keys, substring }
+    }
+
+    /// Tells whether a name belongs to one of the keys.
+    pub fn hits(&self, name: &str) -> bool {
+        self.hits_lower(&name.to_lowercase())
+    }
+
+    /// Tells the same of a name that is in lower case already.
+    pub fn hits_lower(&self, name: &str) -> bool {
+        self.keys.iter().any(|key| {
+            if self.substring {
+                name.contains(key.as_str())
+            } else {
+                stands_alone_somewhere(name, key)
+            }
+        })
+    }
+}
+
+/// Looks at every occurrence, also at those that overlap (`a-a` in `xa-a-a`).
+fn stands_alone_somewhere(name: &str, key: &str) -> bool {
+    let touches = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut from = 0;
+    while let Some(found) = name[from..].find(key) {
+        let (start, end) = (from + found, from + found + key.len());
+        if !touches(name[..start].chars().next_back()) && !touches(name[end..].chars().next()) {
+            return true;
+        }
+        let Some(first) = name[start..].chars().next() else {
+            break;
+        };
+        from = start + first.len_utf8();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_match_at_their_boundaries() {
+        let rule = Match::new(&["2a-1"], false);
+        for name in [
+            "sprint-2a-1.md",
+            "2A-1",
+            "x_2a-1_y",
+            "2a-10-and-2a-1.md",
+            "tech-spec-2a-1-slug.md",
+        ] {
+            assert!(rule.hits(name), "{name}");
+        }
+        for name in [
+            "sprint-2a-10.md",
+            "12a-1.md",
+            "2a-1b.md",
+            "é2a-1",
+            "2a-",
+            "",
+        ] {
+            assert!(!rule.hits(name), "{name}");
+        }
+        assert!(Match::new(&["a-a"], false).hits("xa-a-a"));
+        assert!(Match::new(&["2a-1"], true).hits("12a-10.md"));
+        assert!(!Match::new::<&str>(&[], true).hits("a"));
+    }
+}

@@ -1,0 +1,25 @@
+//! Templates: Markdown files with an optional YAML header, filled with values.
+//!
+//! Two languages. *Plain* replaces `{{name}}` and nothing else; *jinja* has logic, chosen by `engine: jinja` in the
+//! header. Everything is in memory: the caller reads the files, nothing here touches disk, clock or environment.
+
+mod check;
+mod diagnostic;
+mod file;
+mod frontmatter;
+mod includes;
+mod jinja;
+mod plain;
+mod scan;
+mod set;
+pub(crate) mod yaml;
+
+pub use diagnostic::{Diagnostic, DiagnosticKind};
+pub use file::{Language, Template, Variable};
+pub use jinja::{FUEL, OUTPUT_LIMIT};
+pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
+pub use scan::{Placeholder, placeholders};
+pub use set::{ALIASES, TemplateSet};
+
+#[cfg(test)]
+mod tests;

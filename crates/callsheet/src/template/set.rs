@@ -1,0 +1,250 @@
+//! A snapshot of one folder of templates: found by name, rendered with values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use minijinja::Environment;
+
+use super::diagnostic::{Diagnostic, DiagnosticKind};
+use super::file::{Language, Template};
+use super::includes::Graph;
+use super::jinja::{self, Engine};
+use super::plain::{Missing, Rendered, Values, defaults_by_name, render_plain};
+use super::scan::placeholders;
+use crate::text::value_text;
+use crate::trace::{Traced, Transform};
+use crate::{Error, ErrorKind};
+
+/// The names of identities, each with the templates that can fill it, the best one first.
+pub const ALIASES: &[(&str, &[&str])] = &[
+    ("supervisor", &["supervisor-system", "chat-agent-system"]),
+    ("hook-executor", &["hook-context"]),
+];
+
+/// The templates of one folder as they were when it was read.
+#[derive(Clone, Debug, Default)]
+pub struct TemplateSet {
+    pub(super) templates: Vec<Template>,
+    diagnostics: Vec<Diagnostic>,
+    environment: OnceLock<Environment<'static>>,
+}
+
+impl TemplateSet {
+    /// Parses the files whose names end in `.md`; never fails, problems are diagnostics.
+    pub fn parse(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        let mut files: Vec<(String, Vec<u8>)> = files
+            .into_iter()
+            .filter(|(file, _)| file.as_bytes().ends_with(b".md"))
+            .collect();
+        files.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut set = Self::default();
+        for (file, bytes) in files {
+            match String::from_utf8(bytes) {
+                Ok(text) => {
+                    let (template, diagnostics) = Template::parse(&file, text);
+                    set.templates.push(template);
+                    set.diagnostics.extend(diagnostics);
+                }
+                Err(error) => {
+                    let at = error.utf8_error().valid_up_to();
+                    set.unreadable(&file, &format!("no valid UTF-8 at byte {at}"));
+                }
+            }
+        }
+        set.report_duplicates();
+        set
+    }
+
+    fn report_duplicates(&mut self) {
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let declared = self
+            .templates
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| t.declared);
+        for (at, template) in declared.chain(self.templates.iter().enumerate()) {
+            first.entry(&template.name).or_insert(at);
+        }
+        for (at, template) in self.templates.iter().enumerate() {
+            let winner = first.get(template.name.as_str()).copied().unwrap_or(at);
+            if winner != at {
+                self.diagnostics.push(Diagnostic {
+                    file: template.file.clone(),
+                    line: None,
+                    kind: DiagnosticKind::Duplicate,
+                    message: format!(
+                        "the name `{}` of `{}` is already taken by `{}`",
+                        template.name, template.file, self.templates[winner].file
+                    ),
+                });
+            }
+        }
+    }
+
+    /// Adds the diagnostic for a file that could not be read.
+    pub fn unreadable(&mut self, file: &str, reason: &str) {
+        self.diagnostics.push(Diagnostic {
+            file: file.to_owned(),
+            line: None,
+            kind: DiagnosticKind::Unreadable,
+            message: reason.to_owned(),
+        });
+    }
+
+    /// Lays this set over `base`, whose templates count where this set has none of that name.
+    #[must_use]
+    pub fn layered_over(self, base: Self) -> Self {
+        let names: BTreeSet<&str> = self.templates.iter().map(|t| t.name.as_str()).collect();
+        let below: Vec<Template> = base
+            .templates
+            .into_iter()
+            .filter(|template| !names.contains(template.name.as_str()))
+            .collect();
+        let mut templates = self.templates;
+        templates.extend(below);
+        templates.sort_by(|one, other| one.file.cmp(&other.file));
+        let mut diagnostics = self.diagnostics;
+        diagnostics.extend(base.diagnostics);
+        Self {
+            templates,
+            diagnostics,
+            environment: OnceLock::new(),
+        }
+    }
+
+    /// Finds a template by its declared name, else by its stem with or without `.md`, else by an identity's alias.
+    pub fn get(&self, name: &str) -> Option<&Template> {
+        self.named(name).or_else(|| {
+            let (_, targets) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
+            targets.iter().find_map(|target| self.named(target))
+        })
+    }
+
+    fn named(&self, name: &str) -> Option<&Template> {
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        let mut templates = self.templates.iter();
+        let declared = templates.find(|template| template.declared && template.name == name);
+        declared.or_else(|| {
+            let with = |stem| {
+                self.templates
+                    .iter()
+                    .find(move |template| template.stem == stem)
+            };
+            with(name).or_else(|| with(stem))
+        })
+    }
+
+    /// Returns the templates in the order of their file names.
+    pub fn iter(&self) -> impl Iterator<Item = &Template> {
+        self.templates.iter()
+    }
+
+    /// Returns what was wrong when the files were read.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Returns the error for templates that include each other without end.
+    pub fn include_cycle(&self) -> Option<Error> {
+        let graph = Graph::new(&self.templates);
+        let mut done = BTreeSet::new();
+        let mut written = self
+            .templates
+            .iter()
+            .filter(|t| t.language == Language::Jinja);
+        written.find_map(|template| graph.cycle_from(template, &mut done))
+    }
+
+    /// Renders a template with values.
+    ///
+    /// `missing` is about plain templates; in a jinja template a missing value is always an error.
+    pub fn render(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        missing: Missing,
+    ) -> Result<Rendered, Error> {
+        if template.language == Language::Jinja {
+            return self.render_jinja(template, values);
+        }
+        if missing == Missing::Error {
+            strict(template, values)?;
+        }
+        Ok(render_plain(
+            &template.body,
+            values,
+            &template.variables,
+            missing,
+        ))
+    }
+
+    fn render_jinja(&self, template: &Template, values: Values<'_>) -> Result<Rendered, Error> {
+        let graph = Graph::new(&self.templates);
+        if let Some(error) = graph.cycle_from(template, &mut BTreeSet::new()) {
+            return Err(error);
+        }
+        let text = self.engine().render(template, values)?;
+        let body = Traced::transformed(
+            text,
+            &template.source,
+            template.source.len,
+            Transform::Rendered,
+        );
+        let unused = match graph.lookups(template) {
+            Some(used) => values
+                .map
+                .keys()
+                .filter(|name| !used.contains(*name))
+                .cloned()
+                .collect(),
+            None => Vec::new(),
+        };
+        Ok(Rendered {
+            body,
+            missing: Vec::new(),
+            unused,
+        })
+    }
+
+    pub(super) fn engine(&self) -> Engine<'_> {
+        Engine {
+            environment: self
+                .environment
+                .get_or_init(|| jinja::environment(&self.templates)),
+            templates: &self.templates,
+        }
+    }
+}
+
+/// Fails unless every required variable and every placeholder of a plain template has a value or a default.
+fn strict(template: &Template, values: Values<'_>) -> Result<(), Error> {
+    let defaults = defaults_by_name(&template.variables);
+    let has = |name: &str| {
+        defaults.contains_key(name) || values.map.get(name).and_then(value_text).is_some()
+    };
+    let holes = placeholders(template.body.text());
+    let required = template
+        .variables
+        .iter()
+        .filter(|variable| variable.required);
+    let mut seen = BTreeSet::new();
+    let missing: Vec<&str> = required
+        .map(|variable| variable.name.as_str())
+        .chain(holes.iter().map(|hole| hole.name.as_str()))
+        .filter(|name| seen.insert(*name) && !has(name))
+        .collect();
+    let Some((first, others)) = missing.split_first() else {
+        return Ok(());
+    };
+    let name = &template.name;
+    let mut detail = format!("Required variable '{first}' not provided for template '{name}'");
+    if !others.is_empty() {
+        let others: Vec<String> = others.iter().map(|name| format!("'{name}'")).collect();
+        detail = format!("{detail} (also missing: {})", others.join(", "));
+    }
+    let line = holes
+        .iter()
+        .find(|hole| hole.name == *first)
+        .map(|hole| template.line_at(hole.range.start));
+    Err(Error::new(ErrorKind::BadTemplate, detail).at(&template.file, line))
+}

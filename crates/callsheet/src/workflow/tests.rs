@@ -1,0 +1,275 @@
+//! Workflow variables: names, configuration files, circles and limits.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn known() -> BTreeMap<String, String> {
+    [("project-root", "/p"), ("installed_path", "/i")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn resolved(text: &str, config: &str) -> Resolved {
+    let read = |path: &str| (path == "/p/_bmad/bmm/config.yaml").then(|| config.to_owned());
+    resolve(text, "workflow.yaml", &known(), &read).unwrap()
+}
+
+fn pairs(resolved: &Resolved) -> Vec<(&str, &str)> {
+    let values = resolved.values.iter();
+    values
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect()
+}
+
+fn problems(resolved: &Resolved) -> Vec<String> {
+    let problems = resolved.problems.iter();
+    problems
+        .map(|problem| {
+            let line = problem
+                .line
+                .map_or_else(|| "-".to_owned(), |line| line.to_string());
+            format!(
+                "{line} {} {:?}: {}",
+                problem.key, problem.kind, problem.message
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn names_and_configuration_are_resolved() {
+    let config = "user_name: Ada\nroot: '{project-root}/out'\nimplementation_artifacts: '{root}/impl'\nnested: {deep: 1.10}\n";
+    let text = "\
+name: sprint
+config_source: '{project-root}/_bmad/bmm/config.yaml'
+user_name: '{config_source}:user_name'
+implementation_artifacts: \"{config_source}:implementation_artifacts\"
+story_dir: '{config_source}:implementation_artifacts/stories'
+deep: 'v{config_source}:nested.deep.'
+installed_path: '{installed_path}/sub'
+instructions: '{installed_path}/instructions.xml'
+date: system-generated
+standalone: yes
+version: 1.10
+nothing:
+prompt: '{{story_key}} {{ x }} {{{y}}} {not a name} { \"json\": {} }'
+variables:
+  story_key: ''
+  plain: '{user_name}!'
+  review_attempt: {description: d, required: true, default: \"1\"}
+  optional: {description: d}
+task_ids: [setup, '{name}']
+";
+    let resolved = resolved(text, config);
+    assert_eq!(problems(&resolved), Vec::<String>::new());
+    assert_eq!(
+        pairs(&resolved),
+        [
+            ("name", "sprint"),
+            ("config_source", "/p/_bmad/bmm/config.yaml"),
+            ("user_name", "Ada"),
+            ("implementation_artifacts", "/p/out/impl"),
+            ("story_dir", "/p/out/impl/stories"),
+            ("deep", "v1.10."),
+            ("installed_path", "/i/sub"),
+            ("instructions", "/i/sub/instructions.xml"),
+            ("date", "system-generated"),
+            ("standalone", "yes"),
+            ("version", "1.10"),
+            ("nothing", ""),
+            (
+                "prompt",
+                "{{story_key}} {{ x }} {{{y}}} {not a name} { \"json\": {} }"
+            ),
+            ("variables.story_key", ""),
+            ("variables.plain", "Ada!"),
+            ("variables.review_attempt", "1"),
+            ("task_ids.0", "setup"),
+            ("task_ids.1", "sprint"),
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_resolved_is_told_and_stays() {
+    let text = "\
+config_source: '{project-root}/_bmad/bmm/config.yaml'
+other_source: /gone.yaml
+a: '{nope}/{nope}/{project-root}'
+b: '{config_source}:gone'
+c: '{other_source}:key'
+d: '{none_source}:key'
+e: '{config_source}:bad'
+f: '{other_source}'
+variables:
+  story_key: {description: the story, required: true}
+";
+    let resolved = resolved(text, "bad: 'x{y}'");
+    assert_eq!(
+        pairs(&resolved)[2..],
+        [
+            ("a", "{nope}/{nope}//p"),
+            ("b", "{config_source}:gone"),
+            ("c", "{other_source}:key"),
+            ("d", "{none_source}:key"),
+            ("e", "x{y}"),
+            ("f", "/gone.yaml"),
+        ]
+    );
+    assert_eq!(
+        problems(&resolved),
+        [
+            "3 a Unresolved: `nope` has no value",
+            "4 b MissingKey: `/p/_bmad/bmm/config.yaml` has no key `gone`",
+            "5 c MissingConfig: cannot read `/gone.yaml`",
+            "6 d Unresolved: `none_source` has no value",
+            "- bad Unresolved: `y` has no value",
+            "10 variables.story_key Unresolved: a required variable has no default",
+        ]
+    );
+    let kinds = serde_json::to_value(&resolved.problems[2].kind).unwrap();
+    assert_eq!(kinds, "missing_config");
+}
+
+#[test]
+fn circles_are_told_once_and_their_texts_stay() {
+    let resolved = resolved(
+        "a: '{b}1'\nb: '{c}2'\nc: '{a}3'\nd: '<{b}>'\ne: '{e}'\nproject-root: '{project-root}/x'\n",
+        "",
+    );
+    assert_eq!(
+        pairs(&resolved),
+        [
+            ("a", "{b}1"),
+            ("b", "{c}2"),
+            ("c", "{a}3"),
+            ("d", "<{c}2>"),
+            ("e", "{e}"),
+            ("project-root", "/p/x"),
+        ]
+    );
+    assert_eq!(
+        problems(&resolved),
+        [
+            "1 a Cycle: refers to itself: `a → b → c → a`",
+            "5 e Cycle: refers to itself: `e → e`",
+        ]
+    );
+}
+
+#[test]
+fn a_configuration_that_names_itself_ends() {
+    let text = "config_source: '{project-root}/_bmad/bmm/config.yaml'\na: '{config_source}:a'\n";
+    let resolved = resolved(
+        text,
+        "config_source: '{project-root}/_bmad/bmm/config.yaml'\na: '{config_source}:b'\nb: '{config_source}:a'",
+    );
+    assert_eq!(pairs(&resolved)[1].1, "{config_source}:b");
+    assert_eq!(
+        problems(&resolved),
+        ["- a Cycle: refers to itself: `a → b → a`"]
+    );
+}
+
+#[test]
+fn bombs_are_refused() {
+    let mut bomb: String = (0..40)
+        .map(|n| format!("k{n}: '{{k{m}}}{{k{m}}}'\n", m = n + 1))
+        .collect();
+    bomb += "k40: boom\n";
+    let grown = resolved(&bomb, "");
+    assert!(
+        grown
+            .values
+            .iter()
+            .all(|(_, value)| value.len() <= VALUE_LIMIT)
+    );
+    assert_eq!(
+        problems(&grown)[0],
+        "26 k25 TooLong: grows past 65536 bytes"
+    );
+
+    let chain: String = (0..10_000)
+        .map(|n| format!("k{n}: '{{k{}}}'\n", n + 1))
+        .collect();
+    let deep = resolved(&(chain + "k10000: end\n"), "");
+    assert_eq!(
+        problems(&deep)[0],
+        "64 k63 TooLong: refers through more than 64 keys"
+    );
+
+    let mut wide = format!("big: {}\n", "x".repeat(60_000));
+    wide.extend((0..2_000).map(|n| format!("k{n}: '{{big}}'\n")));
+    let wide = resolved(&wide, "");
+    let total: usize = wide.values.iter().map(|(_, value)| value.len()).sum();
+    assert!(total < TOTAL_LIMIT + VALUE_LIMIT, "{total}");
+    assert!(
+        wide.problems
+            .iter()
+            .all(|problem| problem.kind == ProblemKind::TooLong)
+    );
+}
+
+#[test]
+fn malformed_files_are_bad_input() {
+    let told = |text: &str| {
+        let error = resolve(text, "w.yaml", &known(), &|_| None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadInput);
+        error.to_string()
+    };
+    assert_eq!(
+        told("a: 1\nb: [x"),
+        "w.yaml:2: no valid YAML: unclosed bracket '['"
+    );
+    assert_eq!(
+        told("a: {project-root}/x"),
+        "w.yaml:1: no valid YAML: while parsing a block mapping, did not find expected key"
+    );
+    assert_eq!(told("- a"), "w.yaml:1: the file is no mapping");
+    assert_eq!(
+        told(&format!("{}: {{a: 1}}", "k".repeat(1023))),
+        "w.yaml:1: a key is longer than 1024 bytes"
+    );
+    assert_eq!(resolved("# nothing\n", ""), Resolved::default());
+}
+
+#[test]
+fn epics_are_read_from_story_keys() {
+    for (key, epic) in [
+        ("A-1", "A"),
+        ("2a-1", "2a"),
+        ("5-sr-3", "5-sr"),
+        ("2a-1-slug-name", "2a"),
+        ("2a-sr-1-slug", "2a-sr"),
+        ("12-3-4", "12"),
+        ("1-slug", "1"),
+        ("1-slug-name", "1-slug"),
+        ("2ab-1", "2ab"),
+        ("key", "key"),
+        ("é-1", "é"),
+        ("-1", ""),
+        ("7", "7"),
+        ("", ""),
+    ] {
+        assert_eq!(epic_id(key), epic, "{key}");
+    }
+    let keys = ["2a-1".to_owned(), "2a-2".to_owned()];
+    assert_eq!(
+        serde_json::to_string(&prompt_variables(&keys, 2)).unwrap(),
+        r#"{"story_key":"2a-1","story_keys":"2a-1,2a-2","epic_id":"2a","review_attempt":"2"}"#
+    );
+    assert_eq!(prompt_variables(&[], 1)["story_keys"], "");
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(text in any::<String>(), soup in "([a-c]: ['\"]?[{}a-c:_.é]{0,12}['\"]?\n){0,5}") {
+        for text in [text, soup] {
+            let _ = resolve(&text, "w.yaml", &known(), &|_| Some(text.clone()));
+            epic_id(&text);
+        }
+    }
+}
