@@ -322,6 +322,8 @@ fn resolve(
         sources.push((source::file(&path), Volatility::Project, Trust::Untrusted));
     }
     if let Some(files) = layer.files {
+        let checked = files.check();
+        checked.map_err(|error| reader.bad(span.clone(), error.detail()))?;
         sources.push((Box::new(files), Volatility::Project, Trust::Untrusted));
     }
     if let Some(tree) = layer.tree {
