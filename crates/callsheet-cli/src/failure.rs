@@ -12,6 +12,8 @@ pub(crate) const NEGATIVE: u8 = 1;
 pub(crate) const INPUT: u8 = 2;
 /// The world refused: a file cannot be written, a folder cannot be read.
 pub(crate) const REFUSED: u8 = 3;
+/// The program itself is at fault.
+const BUG: u8 = 70;
 
 /// A failed command: its exit code, what is wrong, and what may help.
 #[derive(Debug)]
@@ -38,10 +40,7 @@ impl Failure {
         if cause.kind() == io::ErrorKind::BrokenPipe {
             return Self::new(0, "");
         }
-        Self::new(
-            REFUSED,
-            format!("{what}: {}", cause.to_string().to_lowercase()),
-        )
+        Self::new(REFUSED, format!("{what}: {}", cause_text(cause)))
     }
 
     fn new(code: u8, message: impl Into<String>) -> Self {
@@ -99,10 +98,19 @@ impl From<callsheet::Error> for Failure {
                     .iter()
                     .map(|name| format!("`{name}`"))
                     .collect();
-                failure.hint(format!("there is {}", allowed.join(", ")))
+                failure.hint(format!("allowed are {}", allowed.join(", ")))
             }
         }
     }
+}
+
+/// Returns what the system said, without its number.
+pub(crate) fn cause_text(cause: &io::Error) -> String {
+    let text = cause.to_string().to_lowercase();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Returns the allowed name that is so close to `found` that it was probably meant.
@@ -112,6 +120,13 @@ pub(crate) fn did_you_mean<'a>(found: &str, allowed: &'a [String]) -> Option<&'a
     let close = score(&nearest) <= 1 + found.chars().count() / 4
         || nearest.starts_with(found) && found.len() > 2;
     close.then_some(nearest.as_str())
+}
+
+/// Says that the program itself is at fault, and returns the exit code for it.
+pub(crate) fn bug() -> ExitCode {
+    Failure::new(BUG, "callsheet itself failed; this is a bug")
+        .hint("please report it with the lines above")
+        .print()
 }
 
 /// Prints what clap says and returns the exit code for it.

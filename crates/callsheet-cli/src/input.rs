@@ -5,7 +5,7 @@ use std::io::Read as _;
 use callsheet::Recipe;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cause_text};
 use crate::project::Project;
 use crate::settings::merge_under;
 
@@ -63,7 +63,7 @@ fn text(name: &str) -> Result<String, Failure> {
     };
     read.map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => {
-            Failure::input(format!("{name}: {}", cause.kind()))
+            Failure::input(format!("{name}: {}", cause_text(&cause)))
         }
         _ => Failure::refused(&format!("cannot read `{}`", shown(name)), &cause),
     })?;

@@ -9,6 +9,7 @@ mod failure;
 mod input;
 mod options;
 mod output;
+mod progress;
 mod project;
 mod report;
 mod settings;
@@ -25,8 +26,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),
     };
-    match cli.run() {
-        Ok(code) => code,
-        Err(failure) => failure.print(),
+    match std::panic::catch_unwind(|| cli.run()) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => failure.print(),
+        Err(_) => failure::bug(),
     }
 }

@@ -6,6 +6,7 @@ use callsheet::{Budget, Composition, Options, compose};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use crate::progress;
 use crate::project::Project;
 
 /// What goes into a recipe.
@@ -91,7 +92,9 @@ impl InputArgs {
         }
         let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
         let shown = self.input.as_deref().filter(|name| *name != "-");
-        compose(recipe, &input, &project.inputs()?, options).map_err(|error| {
+        let inputs = project.inputs()?;
+        let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
+        composed.map_err(|error| {
             let from_input = error.kind() == callsheet::ErrorKind::BadInput;
             match shown {
                 Some(file) if from_input => error.at(file, None).into(),

@@ -82,7 +82,7 @@ pub(crate) fn bar(part: usize, whole: usize) -> String {
     let eighths = (part * 80 + whole / 2).checked_div(whole).unwrap_or(0);
     let partial = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let mut bar = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         bar.push(partial[eighths % 8]);
     }
     bar

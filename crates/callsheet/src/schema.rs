@@ -124,7 +124,12 @@ impl Schema {
             }
             ValidationErrorKind::MinLength { .. } => bad(format!("{here} must not be empty")),
             ValidationErrorKind::Pattern { .. } if is_blank(instance) => {
-                bad(format!("{here} must not be blank"))
+                let how = if instance.as_str() == Some("") {
+                    "empty"
+                } else {
+                    "blank"
+                };
+                bad(format!("{here} must not be {how}"))
             }
             _ => bad(format!("{here}: {error}")),
         }

@@ -7,7 +7,7 @@ use callsheet::tokens;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cause_text};
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
@@ -130,9 +130,8 @@ impl Args {
                 sections: Vec::new(),
             }));
         }
-        let text = std::fs::read_to_string(file).map_err(|cause| {
-            Failure::input(format!("{shown}: {}", cause.to_string().to_lowercase()))
-        })?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
         let document = serde_json::from_str::<Value>(&text).ok();
         Ok(document.as_ref().and_then(side_of).unwrap_or(Side {
             text,

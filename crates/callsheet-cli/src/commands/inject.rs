@@ -27,7 +27,7 @@ pub(crate) struct Args {
     command: String,
 
     /// A story key; may be given several times
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", required = true)]
     story: Vec<String>,
 
     /// Leave the project context out

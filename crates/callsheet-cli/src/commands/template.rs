@@ -10,7 +10,7 @@ use callsheet::{packaged, workflow};
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cause_text};
 use crate::input::defined;
 use crate::output::Output;
 use crate::project::{Project, TEMPLATES};
@@ -271,7 +271,7 @@ fn count(number: usize, what: &str) -> String {
 
 fn vars(project: &Project, file: &str, out: Output) -> Result<ExitCode, Failure> {
     let text = std::fs::read_to_string(file)
-        .map_err(|cause| Failure::input(format!("{file}: {}", cause.to_string().to_lowercase())))?;
+        .map_err(|cause| Failure::input(format!("{file}: {}", cause_text(&cause))))?;
     let root = project.open()?;
     let known = BTreeMap::from([("project-root".to_owned(), root.path().display().to_string())]);
     let read = |path: &str| match root.locate(path) {
