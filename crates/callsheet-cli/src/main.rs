@@ -1,2 +1,34 @@
-//! The callsheet program.
-fn main() {}
+//! The callsheet program: arguments, progress, tables, error text.
+//!
+//! Everything that decides lives in the library `callsheet`; this crate turns arguments into its types and its results
+//! into bytes on stdout and talk on stderr.
+
+mod cli;
+mod commands;
+mod failure;
+mod input;
+mod options;
+mod output;
+mod progress;
+mod project;
+mod report;
+mod settings;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    match std::panic::catch_unwind(|| cli.run()) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => failure.print(),
+        Err(_) => failure::bug(),
+    }
+}

@@ -73,7 +73,8 @@ impl Schema {
     }
 
     fn problem(&self, error: &ValidationError<'_>) -> Error {
-        let at = field_path(error.instance_path().as_str());
+        let pointer = error.instance_path().as_str();
+        let at = field_path(pointer);
         let within = |name: &str| {
             if at.is_empty() {
                 name.to_owned()
@@ -81,78 +82,67 @@ impl Schema {
                 format!("{at}.{name}")
             }
         };
-        let here = || {
-            if at.is_empty() {
-                "the input".to_owned()
-            } else {
-                format!("`{at}`")
-            }
+        let here = if at.is_empty() {
+            "the input".to_owned()
+        } else {
+            format!("`{at}`")
         };
         let bad = |detail: String| Error::new(ErrorKind::BadInput, detail);
+        let instance = error.instance();
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let found = unexpected.first().map(String::as_str).unwrap_or_default();
-                let allowed = self.allowed_at(error.instance_path().as_str());
-                bad(format!("unknown field `{}`", within(found))).expecting(found, allowed)
+                bad(format!("unknown field `{}`", within(found)))
+                    .expecting(found, self.allowed_at(pointer))
             }
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                bad(format!("missing field `{}`", within(name)))
-            }
-            ValidationErrorKind::Type { kind } => {
-                let expected = match kind {
-                    TypeKind::Single(one) => one.to_string(),
-                    TypeKind::Multiple(many) => many
-                        .iter()
-                        .map(|one| one.to_string())
-                        .collect::<Vec<_>>()
-                        .join(" or "),
-                };
-                bad(format!(
-                    "{}: expected {expected}, found {}",
-                    here(),
-                    type_name(error.instance())
-                ))
-            }
+            ValidationErrorKind::Required { property } => bad(format!(
+                "missing field `{}`",
+                within(property.as_str().unwrap_or_default())
+            )),
+            ValidationErrorKind::Type { kind } => bad(format!(
+                "{here}: expected {}, found {}",
+                type_names(kind),
+                type_name(instance)
+            )),
             ValidationErrorKind::Enum { options } => {
-                let found = error.instance().as_str().unwrap_or_default();
-                let options = options.as_array().into_iter().flatten();
-                let allowed: Vec<&str> = options.filter_map(Value::as_str).collect();
+                let found = instance
+                    .as_str()
+                    .map_or_else(|| instance.to_string(), str::to_owned);
+                let allowed: Vec<&str> = options
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
                 let list = allowed
                     .iter()
                     .map(|name| format!("`{name}`"))
                     .collect::<Vec<_>>()
                     .join(", ");
-                bad(format!(
-                    "{}: expected one of {list}, found `{found}`",
-                    here()
-                ))
-                .expecting(found, allowed)
+                bad(format!("{here}: expected one of {list}, found `{found}`"))
+                    .expecting(&found, allowed)
             }
-            ValidationErrorKind::MinLength { .. } => bad(format!("{} must not be empty", here())),
-            ValidationErrorKind::Pattern { .. }
-                if error
-                    .instance()
-                    .as_str()
-                    .is_some_and(|text| text.trim().is_empty()) =>
-            {
-                bad(format!("{} must not be blank", here()))
+            ValidationErrorKind::MinLength { .. } => bad(format!("{here} must not be empty")),
+            ValidationErrorKind::Pattern { .. } if is_blank(instance) => {
+                let how = if instance.as_str() == Some("") {
+                    "empty"
+                } else {
+                    "blank"
+                };
+                bad(format!("{here} must not be {how}"))
             }
-            _ => bad(format!("{}: {error}", here())),
+            _ => bad(format!("{here}: {error}")),
         }
     }
 
     /// Returns the fields that the schema declares at a JSON pointer into the input.
     fn allowed_at(&self, pointer: &str) -> Vec<String> {
-        let steps = pointer.split('/').skip(1);
-        let schema = steps.fold(Some(&self.document), |schema, step| {
-            let schema = schema?;
-            match properties(schema).and_then(|fields| fields.get(step)) {
-                Some(field) => Some(field),
-                None => schema
-                    .get("items")
-                    .or_else(|| schema.get("additionalProperties")),
-            }
+        let mut steps = pointer.split('/').skip(1);
+        let schema = steps.try_fold(&self.document, |schema, step| {
+            let field = properties(schema).and_then(|fields| fields.get(step));
+            field
+                .or_else(|| schema.get("items"))
+                .or_else(|| schema.get("additionalProperties"))
         });
         schema
             .and_then(properties)
@@ -232,6 +222,21 @@ pub(crate) fn json_cause(error: &serde_json::Error) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+fn type_names(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => one.to_string(),
+        TypeKind::Multiple(many) => many
+            .iter()
+            .map(|one| one.to_string())
+            .collect::<Vec<_>>()
+            .join(" or "),
+    }
 }
 
 fn type_name(value: &Value) -> &'static str {

@@ -148,7 +148,7 @@ impl PromptBuilder {
         };
         match memory.project_context(project) {
             Ok(context) => {
-                self.project_context = context.filter(|context| !context.body.is_blank())
+                self.project_context = context.filter(|context| !context.body.is_blank());
             }
             Err(error) => self.degrade("project-context", &error),
         }

@@ -60,7 +60,7 @@ fn refuse_utf8(reason: Reason, size: u64, at: usize) -> Refusal {
 }
 
 /// Reads the templates of a folder; one that does not exist, or is a file, has none.
-pub(crate) fn read_templates(folder: &Path) -> TemplateSet {
+pub fn read_templates(folder: &Path) -> TemplateSet {
     let Ok(root) = Root::open(folder) else {
         return TemplateSet::default();
     };

@@ -81,15 +81,23 @@ fn literal_len(bytes: &[u8], quote: u8) -> Option<usize> {
 
 fn raw_end(body: &str, from: usize) -> Option<usize> {
     let mut at = from;
-    while let Some(skip) = memchr::memmem::find(&body.as_bytes()[at..], b"{%") {
-        let inside = at + skip + 2;
-        let end = inside + memchr::memmem::find(&body.as_bytes()[inside..], b"%}")?;
-        if body[inside..end].trim_matches(['-', '+']).trim() == "endraw" {
-            return Some(end + 2);
+    loop {
+        at += memchr::memmem::find(&body.as_bytes()[at..], b"{%")? + 2;
+        if let Some(rest) = after_endraw(&body[at..]) {
+            return Some(body.len() - rest.len());
         }
-        at = inside;
     }
-    None
+}
+
+/// Returns what follows the tag, whose opening is read already, that ends a raw block.
+fn after_endraw(text: &str) -> Option<&str> {
+    let word = unsigned(text).trim_start().strip_prefix("endraw")?;
+    unsigned(word.trim_start()).strip_prefix("%}")
+}
+
+/// Returns the text without the sign that controls white space.
+fn unsigned(text: &str) -> &str {
+    text.strip_prefix(['-', '+']).unwrap_or(text)
 }
 
 fn include(tag: &str, offset: usize) -> Option<Include> {

@@ -21,6 +21,10 @@ pub const FUEL: u64 = 10_000_000;
 /// The number of bytes a jinja template may print.
 pub const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
 
+/// The number of bytes a line of a jinja template may have: minijinja 3.0.5 counts columns in 16 bits and can panic
+/// past their end.
+const LINE_LIMIT: usize = 65_534;
+
 /// The name under which a template that is not in the set is compiled.
 const GUEST: &str = "\0guest";
 
@@ -46,8 +50,27 @@ pub(super) fn environment(templates: &[Template]) -> Environment<'static> {
         .iter()
         .map(|template| template.body.text().to_owned())
         .collect();
-    environment.set_loader(move |name| Ok(number(name).and_then(|at| bodies.get(at).cloned())));
+    environment.set_loader(move |name| {
+        let body = number(name).and_then(|at| bodies.get(at));
+        body.map(|body| compilable(body).cloned()).transpose()
+    });
     environment
+}
+
+/// Refuses a body that the engine cannot take.
+fn compilable<B: AsRef<str> + ?Sized>(body: &B) -> Result<&B, minijinja::Error> {
+    if body
+        .as_ref()
+        .split('\n')
+        .any(|line| line.len() > LINE_LIMIT)
+    {
+        let detail = format!("a line is longer than {LINE_LIMIT} bytes");
+        return Err(minijinja::Error::new(
+            minijinja::ErrorKind::SyntaxError,
+            detail,
+        ));
+    }
+    Ok(body)
 }
 
 fn key(at: usize) -> String {
@@ -73,8 +96,8 @@ impl Engine<'_> {
             (self.environment, key(at))
         } else {
             guest = self.environment.clone();
-            guest
-                .add_template_owned(GUEST, template.body.text().to_owned())
+            compilable(template.body.text())
+                .and_then(|body| guest.add_template_owned(GUEST, body.to_owned()))
                 .map_err(|error| self.error(&error, template))?;
             (&guest, GUEST.to_owned())
         };
@@ -150,8 +173,9 @@ fn name_in(detail: &str) -> Option<&str> {
 
 /// Returns the names that a body looks up and does not set itself; none if it does not compile.
 pub(super) fn lookups(body: &str) -> BTreeSet<String> {
-    Environment::empty()
-        .template_from_str(body)
+    let environment = Environment::empty();
+    compilable(body)
+        .and_then(|body| environment.template_from_str(body))
         .map(|compiled| compiled.undeclared_variables(false).into_iter().collect())
         .unwrap_or_default()
 }

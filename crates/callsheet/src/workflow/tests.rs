@@ -130,7 +130,7 @@ variables:
             "10 variables.story_key Unresolved: a required variable has no default",
         ]
     );
-    let kinds = serde_json::to_value(&resolved.problems[2].kind).unwrap();
+    let kinds = serde_json::to_value(resolved.problems[2].kind).unwrap();
     assert_eq!(kinds, "missing_config");
 }
 
@@ -176,9 +176,10 @@ fn a_configuration_that_names_itself_ends() {
 
 #[test]
 fn bombs_are_refused() {
-    let mut bomb: String = (0..40)
+    let mut bomb = (0..40)
         .map(|n| format!("k{n}: '{{k{m}}}{{k{m}}}'\n", m = n + 1))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     bomb += "k40: boom\n";
     let grown = resolved(&bomb, "");
     assert!(
@@ -192,9 +193,10 @@ fn bombs_are_refused() {
         "26 k25 TooLong: grows past 65536 bytes"
     );
 
-    let chain: String = (0..10_000)
+    let chain = (0..10_000)
         .map(|n| format!("k{n}: '{{k{}}}'\n", n + 1))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     let deep = resolved(&(chain + "k10000: end\n"), "");
     assert_eq!(
         problems(&deep)[0],

@@ -201,12 +201,12 @@ fn every_byte_of_the_body_is_found_in_the_file() {
 
 #[test]
 fn hostile_headers_are_refused_quickly() {
-    let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
-    for (name, last) in ('b'..='j').zip('a'..='i') {
-        bomb += &format!(
-            "{name}: &{name} [*{last},*{last},*{last},*{last},*{last},*{last},*{last},*{last}]\n"
-        );
-    }
+    let level = |(name, last): (char, char)| {
+        let items = format!("*{last},").repeat(9);
+        format!("{name}: &{name} [{items}]\n")
+    };
+    let levels: Vec<String> = ('b'..='j').zip('a'..='i').map(level).collect();
+    let bomb = format!("a: &a [x,x,x,x,x,x,x,x,x]\n{}", levels.concat());
     for header in [
         bomb,
         format!("a: {}", "[".repeat(100_000)),
@@ -222,11 +222,9 @@ fn hostile_headers_are_refused_quickly() {
             "{problems:?}"
         );
     }
-    let mut chain = "a0: &a0 [x]\n".to_owned();
-    for n in 1..1_000 {
-        chain += &format!("a{n}: &a{n} [*a{}]\n", n - 1);
-    }
-    let (_, problems) = parse(&format!("---\n{chain}---\nB"));
+    let link = |n: usize| format!("a{n}: &a{n} [*a{}]\n", n - 1);
+    let chain: Vec<String> = (1..1_000).map(link).collect();
+    let (_, problems) = parse(&format!("---\na0: &a0 [x]\n{}---\nB", chain.concat()));
     assert_eq!(problems.len(), 1, "{problems:?}");
     let (_, problems) = parse("---\na: &a [*a]\n---\nB");
     assert!(

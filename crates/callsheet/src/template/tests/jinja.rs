@@ -83,6 +83,14 @@ fn errors_name_the_line_in_the_file() {
             json!({"x": "x".repeat(10_000)}),
             "t.md: prints more than 67108864 bytes",
         ),
+    ] {
+        assert_eq!(render(body, given).unwrap_err(), expected, "{body}");
+    }
+}
+
+#[test]
+fn there_is_no_way_out_of_the_set() {
+    for (body, given, expected) in [
         (
             "{% include '../t.md' %}",
             json!({}),
@@ -232,6 +240,27 @@ fn templates_that_include_each_other_are_refused() {
     assert_eq!(set.include_cycle().unwrap().to_string(), told("a"));
     let own = set.check();
     assert!(lines(&own).contains(&told("a")), "{own:?}");
+}
+
+#[test]
+fn tags_are_found_past_raw_blocks_and_hostile_braces() {
+    let raw = jinja("{% raw %}{% {%- x %}{% include 'a' %}{%- endraw +%}{% include 'b' %}");
+    let set = set(&[("a.md", &raw), ("b.md", &jinja("{% include 'a' %}"))]);
+    assert_eq!(
+        set.include_cycle().unwrap().to_string(),
+        "b.md:4: templates include each other: `a.md → b.md → a.md`"
+    );
+    let start = std::time::Instant::now();
+    for hostile in ["{%", "{{", "{#", "{% raw %}{%", "{%'", "{% include '"] {
+        let body = jinja(&format!("{{% raw %}}{}%}}", hostile.repeat(200_000)));
+        let told = lines(&super::set(&[("t.md", &body)]).check());
+        assert_eq!(
+            told.last().unwrap(),
+            "t.md: syntax error: a line is longer than 65534 bytes"
+        );
+        super::set(&[("t.md", &body.replace("{%", "{%\n").replace("{{", "{{\n"))]).check();
+    }
+    assert!(start.elapsed() < std::time::Duration::from_secs(30));
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! The arguments that every command shares, and the list of commands.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+use crate::failure::Failure;
+use crate::output::{Output, Talk};
+use crate::project::Project;
+
+/// Composes the exact prompt that a coding agent gets, and explains every byte of it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "callsheet",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = "\
+Examples:
+  callsheet demo                                   see what it does, in a temporary folder
+  callsheet init                                   set up a project
+  callsheet inject --command dev --story 2a-1      the files of a story, as XML
+  callsheet pack src --token-budget 30k            a source tree as one prompt
+  callsheet explain layers --input input.yaml      which section costs what")]
+pub(crate) struct Cli {
+    /// Run as if started in this folder
+    #[arg(
+        short = 'C',
+        value_name = "DIR",
+        global = true,
+        conflicts_with = "root"
+    )]
+    directory: Option<PathBuf>,
+
+    /// The project's root [default: the nearest folder above with callsheet.toml, else with .git, else this one]
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Option<PathBuf>,
+
+    /// Print one JSON document on stdout
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Say more on stderr
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", global = true)]
+    color: Option<Color>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(commands::demo::Args),
+    Init(commands::init::Args),
+    Compose(commands::compose::Args),
+    Inject(commands::inject::Args),
+    Pack(commands::pack::Args),
+    Explain(commands::explain::Args),
+    Why(commands::why::Args),
+    Diff(commands::diff::Args),
+    Template(commands::template::Args),
+    Recipe(commands::recipe::Args),
+    Schema(commands::schema::Args),
+    Completions(commands::completions::Args),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        match self.color {
+            Some(Color::Always) => anstream::ColorChoice::Always.write_global(),
+            Some(Color::Never) => anstream::ColorChoice::Never.write_global(),
+            Some(Color::Auto) | None => {}
+        }
+        let talk = match (self.quiet, self.verbose) {
+            (true, _) => Talk::Quiet,
+            (_, true) => Talk::Verbose,
+            _ => Talk::Normal,
+        };
+        let out = Output {
+            talk,
+            json: self.json,
+        };
+        if let Some(folder) = &self.directory {
+            std::env::set_current_dir(folder).map_err(|cause| {
+                Failure::refused(&format!("cannot go to `{}`", folder.display()), &cause)
+            })?;
+        }
+        let root = self.root.as_deref();
+        let project = || Project::find(root);
+        match self.command {
+            Command::Demo(args) => args.run(out),
+            Command::Init(args) => args.run(root, out),
+            Command::Compose(args) => args.run(&project()?, out),
+            Command::Inject(args) => args.run(&project()?, out),
+            Command::Pack(args) => args.run(&project()?, out),
+            Command::Explain(args) => args.run(&project()?, out),
+            Command::Why(args) => args.run(&project()?, out),
+            Command::Diff(args) => args.run(&project()?, out),
+            Command::Template(args) => args.run(&project()?, out),
+            Command::Recipe(args) => args.run(&project()?, out),
+            Command::Schema(args) => args.run(&project()?, out),
+            Command::Completions(args) => args.run(out),
+        }
+    }
+}

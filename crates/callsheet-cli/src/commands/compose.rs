@@ -1,0 +1,152 @@
+//! `compose`: input → prompt.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use callsheet::Composition;
+use callsheet::recipe::Shape;
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, InputArgs, tell};
+use crate::output::{Output, pretty, write_file};
+use crate::project::Project;
+use crate::report;
+
+/// Compose a prompt from a recipe and an input
+///
+/// The prompt goes to stdout, its exact bytes and nothing else; what was left out and what happened goes to stderr.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet compose layers --input input.yaml
+  callsheet compose injection -D command_name=dev -D story_keys:='[\"2a-1\"]' --manifest manifest.json
+  callsheet compose pack -D format=markdown --token-budget 20k -o prompt.md
+  callsheet compose review --input - --format json < input.json")]
+pub(crate) struct Args {
+    /// The recipe: one of `callsheet recipe list`
+    recipe: String,
+
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    delivery: Delivery,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+
+    /// Print the table of sections on stderr as well
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Where a prompt goes and what goes with it.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Delivery {
+    /// The form of the result [default: the recipe's own]
+    #[arg(long, value_name = "FORM")]
+    pub(crate) format: Option<Format>,
+
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+/// The files that a composition writes, each whole or not at all.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Files {
+    /// Write the result to a file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the manifest: every section, what was left out, and why
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+
+    /// Write the source map: where every byte came from
+    #[arg(long, value_name = "FILE")]
+    source_map: Option<PathBuf>,
+
+    /// Write the events as NDJSON instead of saying them on stderr
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+
+    /// Give no prompt, and exit with 1, if anything that was asked for is not in it
+    #[arg(long)]
+    fail_on_loss: bool,
+}
+
+/// The form in which a prompt is handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The exact bytes
+    Text,
+    /// A document with the prompt, its sections and what was left out
+    Json,
+    /// A list of messages with role and content
+    Messages,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let format = format_of(self.delivery.format, out);
+        let options = self.budget.options(self.explain || format == Format::Json);
+        let composition = self.input.compose(project, &self.recipe, &options)?;
+        if self.explain {
+            out.say(report::table(&composition.manifest).trim_end());
+        }
+        self.delivery.files.deliver(&composition, format, out)
+    }
+}
+
+/// Returns the form that was asked for; `--json` asks for the document.
+pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
+    asked.unwrap_or(if out.json { Format::Json } else { Format::Text })
+}
+
+impl Files {
+    /// Tells whether the manifest will be looked at, so that it should be complete.
+    pub(crate) fn deliver(
+        &self,
+        composition: &Composition,
+        format: Format,
+        out: Output,
+    ) -> Result<ExitCode, Failure> {
+        tell(composition, self.events.as_deref(), out)?;
+        write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
+        write_some(self.source_map.as_deref(), || {
+            pretty(&composition.source_map)
+        })?;
+        let losses = composition.manifest.losses().count();
+        if self.fail_on_loss && losses > 0 {
+            let what = if losses == 1 {
+                "1 thing that was asked for is"
+            } else {
+                &format!("{losses} things that were asked for are")
+            };
+            return Err(Failure::negative(format!(
+                "{what} not in the prompt, and `--fail-on-loss` is set"
+            )));
+        }
+        let result: Vec<u8> = match format {
+            Format::Text => composition.text.as_bytes().to_vec(),
+            Format::Json => pretty(&report::document(composition)).into_bytes(),
+            Format::Messages => pretty(&report::messages(composition)).into_bytes(),
+        };
+        match &self.output {
+            Some(file) => write_file(file, result)?,
+            None => out.data(result)?,
+        }
+        if format == Format::Text
+            && composition.prompt.shape == Shape::System
+            && !composition.prompt.tools.is_empty()
+        {
+            out.note("the tools are not part of the text; `--format json` has them");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write_some(file: Option<&Path>, content: impl FnOnce() -> String) -> Result<(), Failure> {
+    file.map_or(Ok(()), |file| write_file(file, content()))
+}

@@ -1,0 +1,203 @@
+//! `demo`: the first-run experience, on real files in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+use super::init::set_up;
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, InputArgs, tell};
+use crate::output::{Output, Talk, write_file};
+use crate::project::Project;
+use crate::report;
+
+/// Make a small project and compose prompts from it
+///
+/// Everything happens in a temporary folder, or in DIR, which must be new or empty. No key, no network.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet demo
+  callsheet demo ~/callsheet-demo      keep the project in this folder")]
+pub(crate) struct Args {
+    /// The folder of the project [default: a new temporary one]
+    dir: Option<PathBuf>,
+}
+
+macro_rules! demo_files {
+    ($($path:literal => $file:literal),* $(,)?) => {
+        [$(($path, include_str!(concat!("demo/", $file)))),*]
+    };
+}
+
+const FILES: [(&str, &str); 10] = demo_files![
+    "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
+    "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
+    "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
+    "_bmad-output/implementation-artifacts/sprint-2a-10.md" => "story-2a-10.md",
+    "README.md" => "README.md",
+    "CLAUDE.md" => "CLAUDE.md",
+    "profile.md" => "profile.md",
+    "src/login.rs" => "login.rs.txt",
+    "src/session.rs" => "session.rs.txt",
+    "layers.yaml" => "layers.yaml",
+];
+
+/// A step: what it shows, the command that does the same, and how to compose it.
+struct Step {
+    title: &'static str,
+    command: &'static str,
+    recipe: &'static str,
+    define: &'static [&'static str],
+    input: Option<&'static str>,
+    budget: Option<usize>,
+}
+
+const STEPS: [Step; 3] = [
+    Step {
+        title: "Files that belong to a story, as XML for a system prompt",
+        command: "callsheet inject --command dev-story --story 2a-1 --discovery",
+        recipe: "injection",
+        define: &[
+            "command_name=dev-story",
+            "story_keys:=[\"2a-1\"]",
+            "include_discovery:=true",
+        ],
+        input: None,
+        budget: None,
+    },
+    Step {
+        title: "Identity, project context and task, as a system prompt in layers",
+        command: "callsheet compose layers --input layers.yaml",
+        recipe: "layers",
+        define: &[],
+        input: Some("layers.yaml"),
+        budget: None,
+    },
+    Step {
+        title: "A source tree as one prompt, within a budget",
+        command: "callsheet pack src --byte-budget 650",
+        recipe: "pack",
+        define: &["globs:=[\"src\"]"],
+        input: None,
+        budget: Some(650),
+    },
+];
+
+impl Args {
+    pub(crate) fn run(self, out: Output) -> Result<ExitCode, Failure> {
+        let folder = match self.dir {
+            Some(folder) => empty_folder(&folder)?,
+            None => tempfile::Builder::new()
+                .prefix("callsheet-demo-")
+                .tempdir()
+                .map_err(|cause| Failure::refused("cannot make a temporary folder", &cause))?
+                .keep(),
+        };
+        make_project(&folder)?;
+        let shown = folder.display();
+        say(out, &format!("A small project stands in {shown}\n\n"))?;
+        let project = Project::find(Some(&folder))?;
+        for (number, step) in STEPS.iter().enumerate() {
+            step.show(number + 1, &folder, &project, out)?;
+        }
+        say(
+            out,
+            &format!(
+                "{}\n  cd {shown}\n  callsheet explain layers --input layers.yaml     which section costs what\n  callsheet why layers --input layers.yaml --text 'Session tokens'     where a text comes from\n  callsheet recipe eject layers --as mine          change the recipe itself\n  callsheet --help                                 everything else\n",
+                heading("What to try next")
+            ),
+        )?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Step {
+    fn show(
+        &self,
+        number: usize,
+        folder: &Path,
+        project: &Project,
+        out: Output,
+    ) -> Result<(), Failure> {
+        let input = InputArgs {
+            input: self
+                .input
+                .map(|file| folder.join(file).display().to_string()),
+            define: self
+                .define
+                .iter()
+                .map(|define| (*define).to_owned())
+                .collect(),
+            prompts_dir: None,
+        };
+        let budget = BudgetArgs {
+            byte_budget: self.budget,
+            ..BudgetArgs::default()
+        };
+        let composition = input.compose(project, self.recipe, &budget.options(true))?;
+        let dim = Style::new().dimmed();
+        say(
+            out,
+            &format!(
+                "{}\n{dim}$ {}{dim:#}\n\n{}\n\n{}\n",
+                heading(&format!("{number}. {}", self.title)),
+                self.command,
+                composition.text.trim_end(),
+                report::table(&composition.manifest)
+            ),
+        )?;
+        tell(
+            &composition,
+            None,
+            Output {
+                talk: out.talk.min(Talk::Normal),
+                ..out
+            },
+        )
+    }
+}
+
+fn say(out: Output, text: &str) -> Result<(), Failure> {
+    out.text(text)
+}
+
+fn heading(text: &str) -> String {
+    let style = Style::new().bold().fg_color(Some(AnsiColor::Green.into()));
+    format!("{style}{text}{style:#}")
+}
+
+fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let refused = |cause: std::io::Error| {
+        Failure::refused(&format!("cannot make `{}`", folder.display()), &cause)
+    };
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    if std::fs::read_dir(folder).map_err(refused)?.next().is_some() {
+        return Err(Failure::input(format!(
+            "`{}` is not empty; nothing was changed",
+            folder.display()
+        )));
+    }
+    std::path::absolute(folder).map_err(refused)
+}
+
+fn make_project(folder: &Path) -> Result<(), Failure> {
+    set_up(
+        folder,
+        Output {
+            talk: Talk::Quiet,
+            json: false,
+        },
+    )?;
+    for (path, text) in FILES {
+        let file = folder.join(path);
+        if let Some(parent) = file.parent() {
+            std::fs::create_dir_all(parent).map_err(|cause| {
+                Failure::refused(&format!("cannot make `{}`", parent.display()), &cause)
+            })?;
+        }
+        write_file(&file, text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! `diff`: two prompts, by section, then by line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use callsheet::tokens;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use crate::failure::{Failure, cause_text};
+use crate::options::{BudgetArgs, InputArgs};
+use crate::output::Output;
+use crate::project::Project;
+use crate::report;
+use crate::table::{Align, Table};
+
+/// Compare two prompts: by section, then by line, with tokens and the common prefix
+///
+/// A and B are files: prompts, documents of `compose --format json`, or, with `--recipe`, inputs that are composed
+/// first. The common prefix is what a provider's cache keeps. Exits with 1 if they differ.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet diff monday.txt tuesday.txt
+  callsheet diff --recipe layers first.yaml retry.yaml
+  callsheet diff a.json b.json --json")]
+pub(crate) struct Args {
+    /// The one
+    #[arg(value_name = "A")]
+    one: PathBuf,
+
+    /// The other
+    #[arg(value_name = "B")]
+    other: PathBuf,
+
+    /// Compose A and B, which are inputs, with this recipe
+    #[arg(long, value_name = "NAME")]
+    recipe: Option<String>,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+}
+
+/// A prompt with its sections, where they are known.
+struct Side {
+    text: String,
+    sections: Vec<(String, String)>,
+}
+
+/// What became of a section.
+struct Change {
+    name: String,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+impl Change {
+    fn kind(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            (Some(old), Some(new)) if old == new => "same",
+            _ => "changed",
+        }
+    }
+
+    fn lines(&self) -> String {
+        let (old, new) = (
+            self.old.as_deref().unwrap_or_default(),
+            self.new.as_deref().unwrap_or_default(),
+        );
+        TextDiff::from_lines(old, new)
+            .unified_diff()
+            .context_radius(3)
+            .missing_newline_hint(false)
+            .to_string()
+    }
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let (one, other) = (
+            self.side(project, &self.one)?,
+            self.side(project, &self.other)?,
+        );
+        let count = |text: &str| tokens::count(self.budget.encoding, text);
+        let prefix = common_prefix(&one.text, &other.text);
+        let changes = changes(&one, &other);
+        let equal = one.text == other.text;
+        if out.json {
+            let sections: Vec<Value> = changes
+                .iter()
+                .map(|change| {
+                    let size = |text: &Option<String>| {
+                        text.as_ref().map(|text| json!({"bytes": text.len(), "tokens": count(text)}))
+                    };
+                    let mut section = json!({"name": change.name, "change": change.kind(), "a": size(&change.old), "b": size(&change.new)});
+                    if change.kind() != "same" {
+                        section["lines"] = json!(change.lines());
+                    }
+                    section
+                })
+                .collect();
+            let size = |text: &str| json!({"bytes": text.len(), "tokens": count(text)});
+            out.document(&json!({
+                "schema": "callsheet.diff/1", "equal": equal, "a": size(&one.text), "b": size(&other.text),
+                "common_prefix": size(&one.text[..prefix]), "sections": sections,
+            }))?;
+        } else {
+            out.text(&self.tell(&one, &other, &changes, prefix))?;
+        }
+        Ok(if equal {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(crate::failure::NEGATIVE)
+        })
+    }
+
+    fn side(&self, project: &Project, file: &std::path::Path) -> Result<Side, Failure> {
+        let shown = file.display().to_string();
+        if let Some(recipe) = &self.recipe {
+            let input = InputArgs {
+                input: Some(shown),
+                define: Vec::new(),
+                prompts_dir: None,
+            };
+            let composition = input.compose(project, recipe, &self.budget.options(false))?;
+            return Ok(side_of(&report::document(&composition)).unwrap_or(Side {
+                text: composition.text,
+                sections: Vec::new(),
+            }));
+        }
+        let text = std::fs::read_to_string(file)
+            .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
+        let document = serde_json::from_str::<Value>(&text).ok();
+        Ok(document.as_ref().and_then(side_of).unwrap_or(Side {
+            text,
+            sections: Vec::new(),
+        }))
+    }
+
+    fn tell(&self, one: &Side, other: &Side, changes: &[Change], prefix: usize) -> String {
+        let count = |text: &str| tokens::count(self.budget.encoding, text);
+        let (old, new) = (count(&one.text), count(&other.text));
+        if one.text == other.text {
+            return format!("the same {} bytes, {old} tokens\n", one.text.len());
+        }
+        let mut text = String::new();
+        if !(one.sections.is_empty() && other.sections.is_empty()) {
+            let mut table = Table::new(&[
+                ("SECTION", Align::Left),
+                ("CHANGE", Align::Left),
+                ("A", Align::Right),
+                ("B", Align::Right),
+                ("DELTA", Align::Right),
+            ]);
+            for change in changes {
+                let (old, new) = (
+                    change.old.as_deref().map(count),
+                    change.new.as_deref().map(count),
+                );
+                let cell = |tokens: Option<usize>| {
+                    tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string())
+                };
+                let delta = delta(old.unwrap_or(0), new.unwrap_or(0));
+                table.row([
+                    change.name.clone(),
+                    change.kind().to_owned(),
+                    cell(old),
+                    cell(new),
+                    delta,
+                ]);
+            }
+            text.push_str(&table.render());
+            text.push('\n');
+        }
+        for change in changes.iter().filter(|change| change.kind() != "same") {
+            text.push_str(&format!(
+                "{} {}\n{}\n",
+                change.kind(),
+                change.name,
+                change.lines().trim_end()
+            ));
+            text.push('\n');
+        }
+        let kept = &one.text[..prefix];
+        text.push_str(&format!(
+            "tokens: {old} → {new} ({})\ncommon prefix: {prefix} of {} bytes, {} tokens\n",
+            delta(old, new),
+            one.text.len(),
+            count(kept)
+        ));
+        text
+    }
+}
+
+fn delta(old: usize, new: usize) -> String {
+    if new >= old {
+        format!("+{}", new - old)
+    } else {
+        format!("-{}", old - new)
+    }
+}
+
+/// Reads a side from a composition document; anything else is not one.
+fn side_of(document: &Value) -> Option<Side> {
+    if document.get("schema")? != "callsheet.composition/1" {
+        return None;
+    }
+    let text = document
+        .get("text")
+        .or_else(|| document.get("system_prompt"))?
+        .as_str()?
+        .to_owned();
+    let sections = document.get("sections")?.as_array()?.iter().map(|section| {
+        let range = usize::try_from(section["start"].as_u64()?).ok()?
+            ..usize::try_from(section["end"].as_u64()?).ok()?;
+        let (layer, name) = (section["layer"].as_str()?, section["name"].as_str()?);
+        let label = if layer == name {
+            layer.to_owned()
+        } else {
+            format!("{layer}: {name}")
+        };
+        Some((label, text.get(range)?.to_owned()))
+    });
+    let sections = sections.collect::<Option<Vec<_>>>()?;
+    Some(Side { text, sections })
+}
+
+/// Pairs sections by name, in the order of B, with those of A that are gone where they stood.
+fn changes(one: &Side, other: &Side) -> Vec<Change> {
+    if one.sections.is_empty() && other.sections.is_empty() {
+        let name = "prompt".to_owned();
+        return vec![Change {
+            name,
+            old: Some(one.text.clone()),
+            new: Some(other.text.clone()),
+        }];
+    }
+    let names = |side: &Side| -> Vec<String> {
+        side.sections.iter().map(|(name, _)| name.clone()).collect()
+    };
+    let (old_names, new_names) = (names(one), names(other));
+    let pairs = similar::capture_diff_slices(similar::Algorithm::Myers, &old_names, &new_names);
+    let mut changes = Vec::new();
+    for step in pairs
+        .iter()
+        .flat_map(|pair| pair.iter_changes(&old_names, &new_names))
+    {
+        let body =
+            |side: &Side, index: Option<usize>| index.map(|index| side.sections[index].1.clone());
+        changes.push(Change {
+            name: step.value().clone(),
+            old: body(one, step.old_index()),
+            new: body(other, step.new_index()),
+        });
+    }
+    changes
+}
+
+/// Returns the length of the longest common beginning, on a character boundary.
+fn common_prefix(one: &str, other: &str) -> usize {
+    let shared = one
+        .bytes()
+        .zip(other.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    (0..=shared)
+        .rev()
+        .find(|&at| one.is_char_boundary(at))
+        .unwrap_or(0)
+}

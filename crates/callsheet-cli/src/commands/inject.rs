@@ -1,0 +1,124 @@
+//! `inject`: the recipe `injection` by flags.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::compose::{Delivery, format_of};
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, InputArgs};
+use crate::output::Output;
+use crate::project::Project;
+
+/// Print the files that belong to stories, as XML for a system-prompt append
+///
+/// Files of the artifact folder whose names match a story key, after the project context, before the files you name.
+/// The same bytes as `callsheet compose injection`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet inject --command dev-story --story 2a-1 --discovery --tech-spec
+  callsheet inject --command commit --story 2a-1 --story 2a-2 --no-project-context
+  callsheet inject --command review --story 2a-1 --file docs/api.md -o injection.xml")]
+pub(crate) struct Args {
+    /// The command that the agent runs; named in messages only
+    #[arg(long, value_name = "NAME")]
+    command: String,
+
+    /// A story key; may be given several times
+    #[arg(long, value_name = "KEY", required = true)]
+    story: Vec<String>,
+
+    /// Leave the project context out
+    #[arg(long)]
+    no_project_context: bool,
+
+    /// Include discovery files of the stories
+    #[arg(long)]
+    discovery: bool,
+
+    /// Include tech-spec files of the stories
+    #[arg(long)]
+    tech_spec: bool,
+
+    /// One more file, relative to the root; may be given several times
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    file: Vec<String>,
+
+    /// How keys match file names [default: key]
+    #[arg(long = "match", value_name = "RULE")]
+    rule: Option<Rule>,
+
+    /// Whether tags get a suffix when a file contains them [default: exact]
+    #[arg(long, value_name = "KIND")]
+    framing: Option<Framing>,
+
+    #[command(flatten)]
+    delivery: Delivery,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+}
+
+/// How story keys match file names.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Rule {
+    /// No letter or digit may touch the key
+    Key,
+    /// The key may be any part of the name
+    Substring,
+}
+
+/// How tags are chosen.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Framing {
+    /// Always the same
+    Exact,
+    /// With the shortest suffix that occurs in no file
+    Unique,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let mut define = vec![
+            format!("command_name={}", self.command),
+            format!("story_keys:={}", json!(self.story)),
+            format!("additional_files:={}", json!(self.file)),
+        ];
+        // Only what was asked for: the project may have set other defaults.
+        let flags = [
+            (self.no_project_context, "include_project_context:=false"),
+            (self.discovery, "include_discovery:=true"),
+            (self.tech_spec, "include_tech_spec:=true"),
+            (matches!(self.rule, Some(Rule::Key)), "match=key"),
+            (
+                matches!(self.rule, Some(Rule::Substring)),
+                "match=substring",
+            ),
+            (
+                matches!(self.framing, Some(Framing::Exact)),
+                "framing=exact",
+            ),
+            (
+                matches!(self.framing, Some(Framing::Unique)),
+                "framing=unique",
+            ),
+        ];
+        define.extend(
+            flags
+                .into_iter()
+                .filter(|(asked, _)| *asked)
+                .map(|(_, field)| field.to_owned()),
+        );
+        let format = format_of(self.delivery.format, out);
+        let options = self.budget.options(format == super::compose::Format::Json);
+        let input = InputArgs {
+            input: None,
+            define,
+            prompts_dir: None,
+        };
+        let composition = input.compose(project, "injection", &options)?;
+        self.delivery.files.deliver(&composition, format, out)
+    }
+}

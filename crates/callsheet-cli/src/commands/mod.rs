@@ -1,0 +1,14 @@
+//! The commands, one file each.
+
+pub(crate) mod completions;
+pub(crate) mod compose;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod inject;
+pub(crate) mod pack;
+pub(crate) mod recipe;
+pub(crate) mod schema;
+pub(crate) mod template;
+pub(crate) mod why;

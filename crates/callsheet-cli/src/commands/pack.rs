@@ -1,0 +1,145 @@
+//! `pack`: a source tree as one prompt.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use callsheet::manifest::Manifest;
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::compose::{Files, Format};
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, InputArgs};
+use crate::output::Output;
+use crate::project::Project;
+use crate::table::{Align, Table, percent};
+
+/// Print a source tree as one prompt
+///
+/// The tree of paths first, then every file in a frame of its own, sorted by path. `.gitignore` and `.promptignore` are
+/// honoured; binary files and lock files are left out. A glob is relative to the root: `*` stays within a folder, `**`
+/// crosses folders, and the name of a folder means everything below it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet pack                                  everything
+  callsheet pack src 'docs/**/*.md'               a folder and some files
+  callsheet pack --exclude 'tests/**' --tokens    with the tokens of each file and folder
+  callsheet pack --format markdown --token-budget 50k -o prompt.md")]
+pub(crate) struct Args {
+    /// Which files [default: all]
+    #[arg(value_name = "GLOB")]
+    globs: Vec<String>,
+
+    /// Files that are not asked for
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Take files and folders with a leading dot as well
+    #[arg(long)]
+    hidden: bool,
+
+    /// What stands around the files [default: xml]
+    #[arg(long, value_name = "FORM")]
+    format: Option<PackFormat>,
+
+    /// Count tokens: per file and folder, on stderr
+    #[arg(long)]
+    tokens: bool,
+
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+}
+
+/// What stands around the files.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PackFormat {
+    Xml,
+    Markdown,
+    Json,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let mut define = Vec::new();
+        if !self.globs.is_empty() {
+            define.push(format!("globs:={}", json!(self.globs)));
+        }
+        if !self.exclude.is_empty() {
+            define.push(format!("exclude:={}", json!(self.exclude)));
+        }
+        if self.hidden {
+            define.push("hidden:=true".to_owned());
+        }
+        match self.format {
+            Some(PackFormat::Xml) => define.push("format=xml".to_owned()),
+            Some(PackFormat::Markdown) => define.push("format=markdown".to_owned()),
+            Some(PackFormat::Json) => define.push("format=json".to_owned()),
+            None => {}
+        }
+        let format = if out.json { Format::Json } else { Format::Text };
+        let options = self.budget.options(self.tokens || format == Format::Json);
+        let input = InputArgs {
+            input: None,
+            define,
+            prompts_dir: None,
+        };
+        let composition = input.compose(project, "pack", &options)?;
+        if self.tokens {
+            out.say(token_tree(&composition.manifest).trim_end());
+        }
+        self.files.deliver(&composition, format, out)
+    }
+}
+
+/// Returns the files and folders with their tokens, as an indented table.
+fn token_tree(manifest: &Manifest) -> String {
+    let files = manifest
+        .sections
+        .iter()
+        .filter(|section| section.layer == "files");
+    let mut tokens: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    let mut folders: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    for section in files {
+        let parts: Vec<&str> = section.name.split('/').collect();
+        let count = section.tokens.unwrap_or_default();
+        for depth in 0..parts.len() {
+            *folders.entry(parts[..depth].to_vec()).or_default() += count;
+        }
+        tokens.insert(parts, count);
+    }
+    let whole = folders.get(&Vec::new()).copied().unwrap_or_default();
+    let mut table = Table::new(&[
+        ("TOKENS", Align::Right),
+        ("SHARE", Align::Right),
+        ("PATH", Align::Left),
+    ]);
+    folders.remove(&Vec::new());
+    let folders = folders
+        .into_iter()
+        .map(|(parts, count)| (parts, (count, "/")));
+    let all: BTreeMap<Vec<&str>, (usize, &str)> = folders
+        .chain(
+            tokens
+                .into_iter()
+                .map(|(parts, count)| (parts, (count, ""))),
+        )
+        .collect();
+    for (parts, (count, slash)) in all {
+        let indent = "  ".repeat(parts.len() - 1);
+        let name = parts.last().copied().unwrap_or_default();
+        table.row([
+            count.to_string(),
+            percent(count, whole),
+            format!("{indent}{name}{slash}"),
+        ]);
+    }
+    format!(
+        "{}\n{whole} tokens in files, {} in the prompt\n",
+        table.render(),
+        manifest.tokens.unwrap_or_default()
+    )
+}

@@ -1,0 +1,188 @@
+//! `why`: which layer, file and line a byte of a prompt comes from.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use callsheet::SourceMap;
+use callsheet::source_map::{FRAME, MapSpan};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, InputArgs};
+use crate::output::Output;
+use crate::project::Project;
+use crate::table::one_line;
+
+/// So many places of a text are shown.
+const MOST_PLACES: usize = 50;
+
+/// Tell which layer, file and line a byte of a prompt comes from
+///
+/// The target is a recipe, with what `callsheet compose` takes, or a prompt that `compose -o` wrote, with the map that
+/// `compose --source-map` wrote beside it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet why layers --input input.yaml --at 120
+  callsheet why pack --text 'fn main'
+  callsheet why prompt.txt --source-map map.json --text 'never push'")]
+#[command(group = clap::ArgGroup::new("place").required(true).args(["at", "text"]))]
+pub(crate) struct Args {
+    /// A recipe, or a file with a prompt
+    target: String,
+
+    /// The byte, counted from 0
+    #[arg(long, value_name = "BYTE")]
+    at: Option<usize>,
+
+    /// The text; every place where it stands is told
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    text: Option<String>,
+
+    /// The source map of the prompt in the file
+    #[arg(long, value_name = "FILE")]
+    source_map: Option<PathBuf>,
+
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let (prompt, map) = self.prompt(project)?;
+        let places: Vec<(usize, usize)> = match (&self.text, self.at) {
+            (Some(text), _) => prompt
+                .match_indices(text.as_str())
+                .map(|(at, _)| (at, at + text.len()))
+                .collect(),
+            (None, Some(at)) if at < prompt.len() => vec![(at, at + 1)],
+            (None, at) => {
+                let at = at.unwrap_or_default();
+                return Err(Failure::input(format!(
+                    "there is no byte {at}; the prompt has {} bytes",
+                    prompt.len()
+                )));
+            }
+        };
+        if places.is_empty() {
+            if out.json {
+                out.document(&json!({"schema": "callsheet.why/1", "places": []}))?;
+            }
+            return Err(Failure::negative("the prompt does not contain this text"));
+        }
+        if out.json {
+            let places: Vec<Value> = places
+                .iter()
+                .map(|&place| describe(&prompt, &map, place))
+                .collect();
+            out.document(&json!({"schema": "callsheet.why/1", "places": places}))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut text = String::new();
+        for &place in places.iter().take(MOST_PLACES) {
+            text.push_str(&tell(&prompt, &map, place));
+        }
+        out.text(&text)?;
+        if places.len() > MOST_PLACES {
+            out.note(&format!(
+                "{} more places; `--json` has them all",
+                places.len() - MOST_PLACES
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn prompt(&self, project: &Project) -> Result<(String, SourceMap), Failure> {
+        let file = Path::new(&self.target);
+        if !file.is_file() {
+            let composition =
+                self.input
+                    .compose(project, &self.target, &self.budget.options(false))?;
+            return Ok((composition.text, composition.source_map));
+        }
+        let Some(map) = &self.source_map else {
+            return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
+                .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));
+        };
+        let read = |path: &Path| {
+            std::fs::read_to_string(path).map_err(|cause| {
+                Failure::refused(&format!("cannot read `{}`", path.display()), &cause)
+            })
+        };
+        let prompt = read(file)?;
+        let map: SourceMap = serde_json::from_str(&read(map)?).map_err(|error| {
+            Failure::input(format!(
+                "{}:{}: no source map: {error}",
+                map.display(),
+                error.line()
+            ))
+        })?;
+        let covered = map.spans.last().map_or(0, |span| span.end);
+        if covered != prompt.len() {
+            return Err(Failure::input(format!(
+                "the source map is of another prompt: it covers {covered} bytes, `{}` has {}",
+                self.target,
+                prompt.len()
+            )));
+        }
+        Ok((prompt, map))
+    }
+}
+
+/// Returns the spans that hold the bytes of a place.
+fn spans(map: &SourceMap, (start, end): (usize, usize)) -> impl Iterator<Item = &MapSpan> {
+    let from = map.spans.partition_point(|span| span.end <= start);
+    map.spans[from..]
+        .iter()
+        .take_while(move |span| span.start < end)
+}
+
+fn describe(prompt: &str, map: &SourceMap, place: (usize, usize)) -> Value {
+    let sources: Vec<Value> = spans(map, place)
+        .map(|span| {
+            let at = span.start.max(place.0);
+            let exact = span.transform.is_none();
+            json!({
+                "layer": span.layer, "section": span.section, "source": span.source,
+                "line": span.line_at(prompt, at),
+                "source_start": span.source_start.map(|start| if exact { start + at - span.start } else { start }),
+                "transform": span.transform,
+            })
+        })
+        .collect();
+    json!({"start": place.0, "end": place.1, "sources": sources})
+}
+
+fn tell(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
+    let before = &prompt.as_bytes()[..place.0];
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let mut text = if place.1 - place.0 == 1 {
+        format!("byte {} (line {line} of the prompt)\n", place.0)
+    } else {
+        format!(
+            "bytes {} to {} (line {line} of the prompt)\n",
+            place.0, place.1
+        )
+    };
+    for span in spans(map, place) {
+        let source = match span.line_at(prompt, span.start.max(place.0)) {
+            Some(line) if span.transform.is_none() => format!("{}:{line}", span.source),
+            _ if span.source == FRAME => "text of the recipe".to_owned(),
+            _ => span.source.clone(),
+        };
+        let section = span
+            .section
+            .as_ref()
+            .filter(|section| **section != span.layer);
+        let section = section.map_or_else(String::new, |section| format!(", section {section}"));
+        text.push_str(&one_line(&format!(
+            "  layer {}{section}: {source}",
+            span.layer
+        )));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,151 @@
+//! What went wrong, for people and for exit codes. Hints are made here and nowhere else.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use callsheet::ErrorKind;
+
+/// The command ran fine and its verdict is negative.
+pub(crate) const NEGATIVE: u8 = 1;
+/// There is something to fix in the input.
+pub(crate) const INPUT: u8 = 2;
+/// The world refused: a file cannot be written, a folder cannot be read.
+pub(crate) const REFUSED: u8 = 3;
+/// The program itself is at fault.
+const BUG: u8 = 70;
+
+/// A failed command: its exit code, what is wrong, and what may help.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// Makes a failure that asks the user to fix something.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(INPUT, message)
+    }
+
+    /// Makes the failure of a command that ran fine.
+    pub(crate) fn negative(message: impl Into<String>) -> Self {
+        Self::new(NEGATIVE, message)
+    }
+
+    /// Makes the failure of an operation that the system refused.
+    pub(crate) fn refused(what: &str, cause: &io::Error) -> Self {
+        // A reader that has seen enough is no failure.
+        if cause.kind() == io::ErrorKind::BrokenPipe {
+            return Self::new(0, "");
+        }
+        Self::new(REFUSED, format!("{what}: {}", cause_text(cause)))
+    }
+
+    fn new(code: u8, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds a hint.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns what is wrong, with its hints, in one text.
+    pub(crate) fn text(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!("\n  {hint}"));
+        std::iter::once(self.message.clone()).chain(hints).collect()
+    }
+
+    /// Prints the failure to stderr and returns its exit code.
+    pub(crate) fn print(&self) -> ExitCode {
+        if !self.message.is_empty() {
+            let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+            let mut out = anstream::stderr().lock();
+            // Nobody listens: there is nothing left to tell anybody.
+            let _ = writeln!(out, "{red}error{red:#}: {}", self.message);
+            for hint in &self.hints {
+                let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+                let _ = writeln!(out, "{cyan}hint{cyan:#}: {hint}");
+            }
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<callsheet::Error> for Failure {
+    fn from(error: callsheet::Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::Unreadable => REFUSED,
+            _ => INPUT,
+        };
+        let failure = Self::new(code, error.to_string());
+        match error
+            .found()
+            .and_then(|found| did_you_mean(found, error.allowed()))
+        {
+            Some(name) => failure.hint(format!("did you mean `{name}`?")),
+            None if error.allowed().is_empty() => failure,
+            None => {
+                let allowed: Vec<String> = error
+                    .allowed()
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect();
+                failure.hint(format!("allowed are {}", allowed.join(", ")))
+            }
+        }
+    }
+}
+
+/// Returns what the system said, without its number.
+pub(crate) fn cause_text(cause: &io::Error) -> String {
+    let text = cause.to_string().to_lowercase();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns the allowed name that is so close to `found` that it was probably meant.
+pub(crate) fn did_you_mean<'a>(found: &str, allowed: &'a [String]) -> Option<&'a str> {
+    let score = |name: &&String| strsim::damerau_levenshtein(found, name);
+    let nearest = allowed.iter().min_by_key(score)?;
+    let close = score(&nearest) <= 1 + found.chars().count() / 4
+        || nearest.starts_with(found) && found.len() > 2;
+    close.then_some(nearest.as_str())
+}
+
+/// Says that the program itself is at fault, and returns the exit code for it.
+pub(crate) fn bug() -> ExitCode {
+    Failure::new(BUG, "callsheet itself failed; this is a bug")
+        .hint("please report it with the lines above")
+        .print()
+}
+
+/// Prints what clap says and returns the exit code for it.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // Help that nobody reads is no failure either.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { INPUT } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_are_not() {
+        let allowed = ["injection", "layers", "pack"].map(str::to_owned);
+        assert_eq!(did_you_mean("layer", &allowed), Some("layers"));
+        assert_eq!(did_you_mean("injcetion", &allowed), Some("injection"));
+        assert_eq!(did_you_mean("inject", &allowed), Some("injection"));
+        assert_eq!(did_you_mean("zzz", &allowed), None);
+    }
+}

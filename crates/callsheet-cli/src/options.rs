@@ -1,0 +1,138 @@
+//! The arguments that say what is composed and how, shared by all commands that compose.
+
+use callsheet::tokens::Encoding;
+use callsheet::{Budget, Composition, Options, compose};
+
+use crate::failure::Failure;
+use crate::input;
+use crate::output::Output;
+use crate::progress;
+use crate::project::Project;
+
+/// What goes into a recipe.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// The input document, JSON or YAML; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<String>,
+
+    /// Set a field of the input: text with `=`, JSON with `:=`, dots for fields in fields
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    pub(crate) define: Vec<String>,
+
+    /// The folder of the templates, for recipes that take one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prompts_dir: Option<String>,
+}
+
+/// What a prompt may cost.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct BudgetArgs {
+    /// The most bytes; optional sections give way, with a record
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub(crate) byte_budget: Option<usize>,
+
+    /// The most tokens, such as `8000` or `8k`; optional sections give way, with a record
+    #[arg(long, value_name = "N[k]", value_parser = amount)]
+    pub(crate) token_budget: Option<usize>,
+
+    /// The vocabulary that tokens are counted with: o200k or cl100k
+    #[arg(long, value_name = "NAME", default_value_t = Encoding::O200k, value_parser = encoding)]
+    pub(crate) encoding: Encoding,
+}
+
+impl BudgetArgs {
+    /// Returns the options of a composition.
+    pub(crate) fn options(&self, count_tokens: bool) -> Options {
+        Options {
+            budget: Budget {
+                bytes: self.byte_budget,
+                tokens: self.token_budget,
+            },
+            encoding: self.encoding,
+            count_tokens,
+        }
+    }
+}
+
+fn encoding(name: &str) -> Result<Encoding, String> {
+    name.parse()
+        .map_err(|_| "expected `o200k` or `cl100k`".to_owned())
+}
+
+/// Parses a number that may end in `k`, for thousand.
+fn amount(text: &str) -> Result<usize, String> {
+    let bad = || "expected a number, such as `8000` or `8k`".to_owned();
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1000),
+        None => (text, 1),
+    };
+    let number: usize = digits.parse().map_err(|_| bad())?;
+    number.checked_mul(factor).ok_or_else(bad)
+}
+
+impl InputArgs {
+    /// Composes a recipe of the project by name.
+    pub(crate) fn compose(
+        &self,
+        project: &Project,
+        name: &str,
+        options: &Options,
+    ) -> Result<Composition, Failure> {
+        let found = project.recipe(name)?;
+        let recipe = found.recipe();
+        let mut defines = self.define.clone();
+        if let Some(folder) = &self.prompts_dir {
+            if !recipe.schema.fields().any(|field| field == "prompts_dir") {
+                return Err(Failure::input(format!(
+                    "recipe `{name}` takes no `--prompts-dir`"
+                )));
+            }
+            defines.push(format!("prompts_dir={}", from_here(folder)?));
+        }
+        let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
+        let shown = self.input.as_deref().filter(|name| *name != "-");
+        let inputs = project.inputs()?;
+        let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
+        composed.map_err(|error| {
+            let from_input = error.kind() == callsheet::ErrorKind::BadInput;
+            match shown {
+                Some(file) if from_input => error.at(file, None).into(),
+                _ => error.into(),
+            }
+        })
+    }
+}
+
+/// A folder named on the command line is relative to the current folder, not to the root.
+pub(crate) fn from_here(folder: &str) -> Result<String, Failure> {
+    let path = std::path::absolute(folder)
+        .map_err(|cause| Failure::refused("cannot tell the current folder", &cause))?;
+    Ok(path.display().to_string())
+}
+
+/// Says what a composition lost and what happened, on stderr or into a file.
+pub(crate) fn tell(
+    composition: &Composition,
+    events_file: Option<&std::path::Path>,
+    out: Output,
+) -> Result<(), Failure> {
+    crate::report::omissions(&composition.manifest.omissions, out);
+    match events_file {
+        Some(file) => {
+            let mut lines = String::new();
+            for event in &composition.events {
+                // An event has text keys only; serialising it cannot fail.
+                lines.push_str(&serde_json::to_string(event).unwrap_or_default());
+                lines.push('\n');
+            }
+            crate::output::write_file(file, lines)
+        }
+        None => {
+            for event in &composition.events {
+                out.warn(&format!("{}: {}", event.kind, event.message()));
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! stdout carries data, stderr carries talk; files are written whole or not at all.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// How much talk there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Talk {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Where data and talk go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) talk: Talk,
+    pub(crate) json: bool,
+}
+
+impl Output {
+    /// Writes exact bytes to stdout.
+    pub(crate) fn data(self, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(bytes.as_ref()).and_then(|()| out.flush());
+        written.map_err(|cause| Failure::refused("cannot write to stdout", &cause))
+    }
+
+    /// Writes text for people to stdout, with styles where the terminal shows them.
+    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
+        let mut out = anstream::stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|cause| Failure::refused("cannot write to stdout", &cause))
+    }
+
+    /// Writes one JSON document to stdout.
+    pub(crate) fn document(self, document: &impl Serialize) -> Result<(), Failure> {
+        self.data(pretty(document))
+    }
+
+    /// Says something on stderr.
+    pub(crate) fn say(self, line: &str) {
+        if self.talk > Talk::Quiet {
+            // Nobody listens: the work goes on.
+            let _ = writeln!(anstream::stderr(), "{line}");
+        }
+    }
+
+    /// Says on stderr what a person should look at.
+    pub(crate) fn warn(self, line: &str) {
+        let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
+        self.say(&format!("{yellow}warning{yellow:#}: {line}"));
+    }
+
+    /// Says on stderr what is good to know.
+    pub(crate) fn note(self, line: &str) {
+        let blue = Style::new().bold().fg_color(Some(AnsiColor::Blue.into()));
+        self.say(&format!("{blue}note{blue:#}: {line}"));
+    }
+}
+
+/// Returns a document as indented JSON with a newline at the end.
+pub(crate) fn pretty(document: &impl Serialize) -> String {
+    // Our documents have text keys only; serialising them cannot fail.
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Writes a file whole or not at all: to a neighbour first, then renamed into place.
+pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let refused =
+        |cause: &io::Error| Failure::refused(&format!("cannot write `{}`", path.display()), cause);
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".callsheet-")
+        .permissions_of_new_files()
+        .tempfile_in(folder)
+        .map_err(|cause| refused(&cause))?;
+    file.write_all(bytes.as_ref())
+        .map_err(|cause| refused(&cause))?;
+    file.persist(path).map_err(|error| refused(&error.error))?;
+    Ok(())
+}
+
+/// A temporary file is private; a result should have the permissions of any other new file.
+trait NewFilePermissions {
+    fn permissions_of_new_files(&mut self) -> &mut Self;
+}
+
+impl NewFilePermissions for tempfile::Builder<'_, '_> {
+    #[cfg(unix)]
+    fn permissions_of_new_files(&mut self) -> &mut Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.permissions(std::fs::Permissions::from_mode(0o666))
+    }
+
+    #[cfg(not(unix))]
+    fn permissions_of_new_files(&mut self) -> &mut Self {
+        self
+    }
+}

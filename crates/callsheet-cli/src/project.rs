@@ -1,0 +1,170 @@
+//! The project a command works on: its root, its settings, its recipes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use callsheet::inputs::read_folder;
+use callsheet::recipe::{RECIPE_FILE, built_in, built_in_names};
+use callsheet::{Inputs, Recipe, Root};
+
+use crate::failure::Failure;
+use crate::settings::{FILE, Settings};
+
+/// The folder of a project's own recipes.
+pub(crate) const RECIPES: &str = "callsheet/recipes";
+
+/// The folder of a project's own templates.
+pub(crate) const TEMPLATES: &str = "callsheet/templates";
+
+/// The project a command works on.
+#[derive(Debug)]
+pub(crate) struct Project {
+    root: PathBuf,
+    pub(crate) settings: Settings,
+}
+
+/// A recipe, and where it is from.
+pub(crate) enum Found {
+    BuiltIn(&'static Recipe),
+    Own(Box<Recipe>),
+}
+
+impl Found {
+    pub(crate) fn recipe(&self) -> &Recipe {
+        match self {
+            Self::BuiltIn(recipe) => recipe,
+            Self::Own(recipe) => recipe,
+        }
+    }
+
+    /// Returns the words for where it is from.
+    pub(crate) fn home(&self) -> String {
+        match self {
+            Self::BuiltIn(_) => "built in".to_owned(),
+            Self::Own(recipe) => format!("{RECIPES}/{}", recipe.name),
+        }
+    }
+}
+
+impl Project {
+    /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
+    pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+        let root = find_root(named)?;
+        let file = root.join(FILE);
+        let settings = match std::fs::read_to_string(&file) {
+            Ok(text) => Settings::parse(&text, FILE)?,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Settings::default(),
+            Err(cause) => return Err(Failure::refused(&format!("cannot read `{FILE}`"), &cause)),
+        };
+        // A variable that is no text cannot be one of ours.
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let settings = settings.with_environment(variables)?;
+        Ok(Self { root, settings })
+    }
+
+    /// Returns the root folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Opens the root for reading.
+    pub(crate) fn open(&self) -> Result<Root, Failure> {
+        let root = Root::open(&self.root)?;
+        Ok(match self.settings.max_file_bytes {
+            Some(bytes) => root.with_max_file_bytes(bytes),
+            None => root,
+        })
+    }
+
+    /// Returns what a composition may look at.
+    pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
+        Ok(Inputs::new(self.open()?))
+    }
+
+    /// Finds a recipe: the project's own first, then the built-in ones.
+    pub(crate) fn recipe(&self, name: &str) -> Result<Found, Failure> {
+        let own = self.own_recipes()?;
+        if own.contains_key(name) {
+            return Ok(Found::Own(Box::new(self.own_recipe(name)?)));
+        }
+        match built_in(name) {
+            Some(recipe) => Ok(Found::BuiltIn(recipe?)),
+            None => {
+                let known = own
+                    .keys()
+                    .cloned()
+                    .chain(built_in_names().map(str::to_owned));
+                Err(callsheet::Error::unknown("recipe", name, known).into())
+            }
+        }
+    }
+
+    /// Reads one of the project's own recipes.
+    pub(crate) fn own_recipe(&self, name: &str) -> Result<Recipe, Failure> {
+        let shown = format!("{RECIPES}/{name}");
+        let folder = read_folder(&self.open()?, &shown).map_err(|refusal| {
+            let detail = if refusal.detail.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", refusal.detail)
+            };
+            Failure::input(format!("{shown}: {}{detail}", refusal.reason.sentence()))
+        })?;
+        Ok(Recipe::parse(name, &shown, folder)?)
+    }
+
+    /// Returns the names of the project's own recipes, sorted, with their folders.
+    pub(crate) fn own_recipes(&self) -> Result<BTreeMap<String, PathBuf>, Failure> {
+        let folder = self.root.join(RECIPES);
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(cause)
+                if matches!(
+                    cause.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(BTreeMap::new());
+            }
+            Err(cause) => {
+                return Err(Failure::refused(
+                    &format!("cannot read `{RECIPES}`"),
+                    &cause,
+                ));
+            }
+        };
+        let mut names = BTreeMap::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.join(RECIPE_FILE).is_file()
+                && let Ok(name) = entry.file_name().into_string()
+            {
+                names.insert(name, path);
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Returns the root folder that a command works on.
+pub(crate) fn find_root(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir()
+        .map_err(|cause| Failure::refused("cannot tell the current folder", &cause))?;
+    if let Some(named) = named {
+        let root = here.join(named);
+        if !root.is_dir() {
+            return Err(Failure::input(format!(
+                "`{}` is no folder",
+                named.display()
+            )));
+        }
+        return Ok(root);
+    }
+    let with = |marker: &str| here.ancestors().find(|folder| folder.join(marker).exists());
+    Ok(with(FILE)
+        .or_else(|| with(".git"))
+        .unwrap_or(&here)
+        .to_owned())
+}

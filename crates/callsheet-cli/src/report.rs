@@ -1,0 +1,204 @@
+//! Compositions as documents for programs and tables for people.
+
+use std::collections::BTreeMap;
+
+use callsheet::manifest::Manifest;
+use callsheet::recipe::Shape;
+use callsheet::{Composition, Omission};
+use serde_json::{Map, Value, json};
+
+use crate::output::{Output, Talk};
+use crate::table::{Align, Table, bar, one_line, percent};
+
+/// So many losses are named one by one unless more talk is asked for.
+const NAMED_LOSSES: usize = 20;
+
+/// Returns the document of a composition.
+pub(crate) fn document(composition: &Composition) -> Value {
+    let manifest = &composition.manifest;
+    let mut document = Map::new();
+    let mut set = |key: &str, value: Value| document.insert(key.to_owned(), value);
+    set("schema", json!("callsheet.composition/1"));
+    set("recipe", json!(manifest.recipe.name));
+    set("fingerprint", json!(manifest.fingerprint));
+    set("bytes", json!(manifest.bytes));
+    set("tokens", json!(manifest.tokens));
+    set("encoding", json!(manifest.encoding));
+    set("sections", json!(manifest.sections));
+    set("omissions", json!(manifest.omissions));
+    set("events", json!(manifest.events));
+    match composition.prompt.shape {
+        Shape::Text => {
+            set("text", json!(composition.text));
+        }
+        Shape::System => {
+            set("system_prompt", json!(composition.text));
+            set("tools", json!(composition.prompt.tools));
+        }
+    }
+    Value::Object(document)
+}
+
+/// Returns the composition as messages: consecutive sections of one role are one message.
+pub(crate) fn messages(composition: &Composition) -> Value {
+    let sections = &composition.manifest.sections;
+    let mut messages: Vec<(Value, usize)> = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        let start = if index == 0 { 0 } else { section.start };
+        let role = json!(section.role);
+        if messages.last().is_none_or(|(last, _)| *last != role) {
+            messages.push((role, start));
+        }
+    }
+    let ends = messages
+        .iter()
+        .skip(1)
+        .map(|(_, start)| *start)
+        .chain([composition.text.len()]);
+    let ends: Vec<usize> = ends.collect();
+    let messages = messages.into_iter().zip(ends);
+    messages
+        .map(|((role, start), end)| json!({"role": role, "content": composition.text[start..end]}))
+        .collect()
+}
+
+/// Returns the document that explains a composition.
+pub(crate) fn explanation(manifest: &Manifest) -> Value {
+    let mut document = json!(manifest);
+    if let Value::Object(fields) = &mut document {
+        fields.insert("schema".to_owned(), json!("callsheet.explanation/1"));
+    }
+    document
+}
+
+/// Returns the table of sections, with what gave way below it.
+pub(crate) fn table(manifest: &Manifest) -> String {
+    let tokens = manifest
+        .tokens
+        .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
+    let encoding = manifest
+        .encoding
+        .map_or_else(String::new, |name| format!(" ({name})"));
+    let mut text = section_table(manifest).render();
+    text.push_str(&format!(
+        "\n{} bytes{tokens}{encoding}, {}\n",
+        manifest.bytes, manifest.fingerprint
+    ));
+    if !manifest.omissions.is_empty() {
+        text.push_str("\nLeft out:\n");
+    }
+    for omission in &manifest.omissions {
+        let (layer, size, sentence) = (&omission.layer, size(omission), omission.sentence());
+        text.push_str(&format!("  {layer} ({size}): {}\n", one_line(&sentence)));
+    }
+    text
+}
+
+fn section_table(manifest: &Manifest) -> Table {
+    let headings = [
+        "LAYER", "SECTION", "ROLE", "SOURCE", "BYTES", "TOKENS", "SHARE", "", "CHANGES",
+    ];
+    let numbers = ["BYTES", "TOKENS", "SHARE"];
+    let columns = headings.map(|name| {
+        (
+            name,
+            if numbers.contains(&name) {
+                Align::Right
+            } else {
+                Align::Left
+            },
+        )
+    });
+    let mut table = Table::new(&columns);
+    let mut row = |words: [&str; 4], bytes: usize, tokens: Option<usize>, changes: &str| {
+        let tokens = tokens.map_or_else(String::new, |tokens| tokens.to_string());
+        let numbers = [
+            bytes.to_string(),
+            tokens,
+            percent(bytes, manifest.bytes),
+            bar(bytes, manifest.bytes),
+        ];
+        table.row(
+            words
+                .map(str::to_owned)
+                .into_iter()
+                .chain(numbers)
+                .chain([changes.to_owned()]),
+        );
+    };
+    for section in &manifest.sections {
+        // A file is named once: its section has the same name.
+        let source = section
+            .source
+            .strip_suffix(&format!(":{}", section.name))
+            .unwrap_or(&section.source);
+        let role = format!("{:?}", section.role).to_lowercase();
+        let changes = format!("{:?}", section.volatility).to_lowercase();
+        row(
+            [&section.layer, &section.name, &role, source],
+            section.bytes,
+            section.tokens,
+            &changes,
+        );
+    }
+    let sections = manifest.sections.iter();
+    let bytes = manifest
+        .bytes
+        .saturating_sub(sections.clone().map(|section| section.bytes).sum());
+    let counted: usize = sections.filter_map(|section| section.tokens).sum();
+    let tokens = manifest.tokens.map(|all| all.saturating_sub(counted));
+    row(
+        ["frame", "", "", &format!("recipe {}", manifest.recipe.name)],
+        bytes,
+        tokens,
+        "constant",
+    );
+    table
+}
+
+fn size(omission: &Omission) -> String {
+    let tokens = omission
+        .tokens
+        .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
+    format!("{} bytes{tokens}", omission.bytes)
+}
+
+/// Says what was left out: losses one by one, what rules leave out by number.
+pub(crate) fn omissions(omissions: &[Omission], out: Output) {
+    let verbose = out.talk == Talk::Verbose;
+    let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
+        .iter()
+        .partition(|omission| omission.reason.is_loss());
+    let most = if verbose { losses.len() } else { NAMED_LOSSES };
+    for omission in losses.iter().take(most) {
+        out.warn(&one_line(&omission.sentence()));
+    }
+    if losses.len() > most {
+        out.warn(&format!(
+            "{} more are left out; `-v` names them all",
+            losses.len() - most
+        ));
+    }
+    if verbose {
+        for omission in &by_rule {
+            out.note(&one_line(&omission.sentence()));
+        }
+    } else if !by_rule.is_empty() {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for omission in &by_rule {
+            let reason = json!(omission.reason);
+            *counts
+                .entry(reason.as_str().unwrap_or_default().to_owned())
+                .or_default() += 1;
+        }
+        let counts: Vec<String> = counts
+            .into_iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        let (number, plural) = (by_rule.len(), if by_rule.len() == 1 { "" } else { "s" });
+        out.note(&format!(
+            "{number} file{plural} left out ({}); `-v` names them",
+            counts.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,184 @@
+//! `callsheet.toml`: what a project sets once instead of with every command.
+//!
+//! Defaults, then the project's file, then `CALLSHEET_…` variables, then flags. A file in the home folder may not
+//! change a prompt, so none is read: the same project gives the same bytes for everybody.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+
+/// The file that makes a folder a project.
+pub(crate) const FILE: &str = "callsheet.toml";
+
+/// What begins the name of a variable that overrides a setting.
+const PREFIX: &str = "CALLSHEET_";
+
+/// What a project sets.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    /// The folder of the templates, instead of `callsheet/templates` over the packaged ones.
+    pub(crate) prompts_dir: Option<String>,
+    /// The largest file that is read.
+    pub(crate) max_file_bytes: Option<u64>,
+    /// The layout of a sprint's files.
+    pub(crate) paths: Paths,
+    /// Input fields that recipes have when an input does not set them.
+    pub(crate) recipes: BTreeMap<String, Map<String, Value>>,
+}
+
+/// The layout of a sprint's files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Paths {
+    pub(crate) implementation_artifacts: Option<String>,
+    pub(crate) planning_artifacts: Option<String>,
+    pub(crate) sprint_project_context: Option<String>,
+}
+
+impl Settings {
+    /// Reads the settings of a project; `text` is its file, `file` how a user names it.
+    pub(crate) fn parse(text: &str, file: &str) -> Result<Self, Failure> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = 1 + text[..at.min(text.len())].matches('\n').count();
+            let message = error.message().trim().replace('\n', ", ");
+            Failure::input(format!("{file}:{line}: {message}"))
+                .hint("`callsheet schema --settings` prints what is allowed")
+        })
+    }
+
+    /// Applies the variables of the environment.
+    pub(crate) fn with_environment(
+        mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, Failure> {
+        for (name, value) in variables {
+            let Some(key) = name.strip_prefix(PREFIX) else {
+                continue;
+            };
+            match key {
+                "PROMPTS_DIR" => self.prompts_dir = Some(value),
+                "MAX_FILE_BYTES" => {
+                    let bytes = value.parse().map_err(|_| {
+                        Failure::input(format!(
+                            "the variable `{name}` is no number of bytes: `{value}`"
+                        ))
+                    })?;
+                    self.max_file_bytes = Some(bytes);
+                }
+                "PATHS_IMPLEMENTATION_ARTIFACTS" => {
+                    self.paths.implementation_artifacts = Some(value);
+                }
+                "PATHS_PLANNING_ARTIFACTS" => self.paths.planning_artifacts = Some(value),
+                "PATHS_SPRINT_PROJECT_CONTEXT" => self.paths.sprint_project_context = Some(value),
+                _ => {}
+            }
+        }
+        Ok(self)
+    }
+
+    /// Returns the input fields that a recipe has when an input does not set them.
+    ///
+    /// `fields` are those that the recipe knows; settings that it does not know stay out.
+    pub(crate) fn defaults<'a>(
+        &self,
+        recipe: &str,
+        mut fields: impl Iterator<Item = &'a str>,
+    ) -> Map<String, Value> {
+        let mut defaults = self.recipes.get(recipe).cloned().unwrap_or_default();
+        let fields: Vec<&str> = fields.by_ref().collect();
+        let mut shared = Map::new();
+        if fields.contains(&"prompts_dir")
+            && let Some(folder) = &self.prompts_dir
+        {
+            shared.insert("prompts_dir".to_owned(), json!(folder));
+        }
+        if fields.contains(&"paths") {
+            let paths = [
+                (
+                    "implementation_artifacts",
+                    &self.paths.implementation_artifacts,
+                ),
+                ("planning_artifacts", &self.paths.planning_artifacts),
+                ("sprint_project_context", &self.paths.sprint_project_context),
+            ];
+            let paths = paths
+                .into_iter()
+                .filter_map(|(name, path)| Some((name.to_owned(), json!(path.as_ref()?))));
+            shared.insert("paths".to_owned(), Value::Object(paths.collect()));
+        }
+        merge_under(&mut defaults, &shared);
+        defaults
+    }
+}
+
+/// Fills fields that are not there from `defaults`, at every depth.
+pub(crate) fn merge_under(fields: &mut Map<String, Value>, defaults: &Map<String, Value>) {
+    for (name, default) in defaults {
+        match (fields.get_mut(name), default) {
+            (None, _) => {
+                fields.insert(name.clone(), default.clone());
+            }
+            (Some(Value::Object(inner)), Value::Object(default)) => merge_under(inner, default),
+            (Some(_), _) => {}
+        }
+    }
+}
+
+/// The JSON Schema of the file.
+pub(crate) const SCHEMA: &str = include_str!("settings.schema.json");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environment_wins_over_the_file_and_inputs_win_over_both() {
+        let text = "[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"p\"\n[recipes.injection.limits]\nerror_bytes = 5\n";
+        let variables = [
+            ("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "b"),
+            ("HOME", "x"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let settings = Settings::parse(text, FILE)
+            .unwrap()
+            .with_environment(variables.into_iter())
+            .unwrap();
+        let mut input = json!({"limits": {"warning_bytes": 1}})
+            .as_object()
+            .unwrap()
+            .clone();
+        merge_under(
+            &mut input,
+            &settings.defaults("injection", ["paths"].into_iter()),
+        );
+        assert_eq!(
+            Value::Object(input),
+            json!({"limits": {"warning_bytes": 1, "error_bytes": 5},
+                "paths": {"implementation_artifacts": "b", "planning_artifacts": "p"}})
+        );
+        assert!(settings.defaults("pack", ["globs"].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn the_published_schema_knows_every_setting() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n";
+        Settings::parse(full, FILE).unwrap();
+        let table: Value = toml::from_str(full).unwrap();
+        callsheet::Schema::parse(SCHEMA, "schema")
+            .unwrap()
+            .apply(&table)
+            .unwrap();
+        let names = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect::<Vec<_>>();
+        assert_eq!(names, ["prompts_dir", "max_file_bytes", "paths", "recipes"]);
+    }
+}
