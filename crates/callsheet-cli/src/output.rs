@@ -73,10 +73,16 @@ pub(crate) fn pretty(document: &impl Serialize) -> String {
 }
 
 /// Writes a file whole or not at all: to a neighbour first, then renamed into place.
+///
+/// A link is followed, and what is no regular file (a terminal, a pipe, `/dev/null`) is written to, never replaced.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let refused =
-        |cause: &io::Error| Failure::refused(&format!("cannot write `{}`", path.display()), cause);
-    let folder = match path.parent() {
+    let shown = path.display();
+    let refused = |cause: &io::Error| Failure::refused(&format!("cannot write `{shown}`"), cause);
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return std::fs::write(&target, bytes).map_err(|cause| refused(&cause));
+    }
+    let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
@@ -87,7 +93,8 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
         .map_err(|cause| refused(&cause))?;
     file.write_all(bytes.as_ref())
         .map_err(|cause| refused(&cause))?;
-    file.persist(path).map_err(|error| refused(&error.error))?;
+    file.persist(&target)
+        .map_err(|error| refused(&error.error))?;
     Ok(())
 }
 
@@ -106,5 +113,27 @@ impl NewFilePermissions for tempfile::Builder<'_, '_> {
     #[cfg(not(unix))]
     fn permissions_of_new_files(&mut self) -> &mut Self {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_written_to_and_links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        std::fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        write_file(&link, "new").unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
+        assert!(link.is_symlink());
+        let null = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        write_file(&null, "gone").unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, 3, "nothing is left behind");
     }
 }

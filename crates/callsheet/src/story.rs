@@ -1,51 +1,54 @@
 //! Story keys and the file names that belong to them.
 
+use memchr::memmem::Finder;
+
 /// A rule that tells which names belong to any of some story keys. Case does not count.
 #[derive(Clone, Debug)]
 pub struct Match {
-    keys: Vec<String>,
+    keys: Vec<Finder<'static>>,
     substring: bool,
 }
 
 impl Match {
     /// Makes the rule; `substring` takes a key anywhere, otherwise no letter or digit may touch it.
     pub fn new<S: AsRef<str>>(keys: &[S], substring: bool) -> Self {
-        let keys = keys.iter().map(|key| key.as_ref().to_lowercase()).collect();
-        Self { keys, substring }
+        let keys = keys
+            .iter()
+            .map(|key| Finder::new(&key.as_ref().to_lowercase()).into_owned());
+        Self {
+            keys: keys.collect(),
+            substring,
+        }
     }
 
     /// Tells whether a name belongs to one of the keys.
     pub fn hits(&self, name: &str) -> bool {
-        self.hits_lower(&name.to_lowercase())
-    }
-
-    /// Tells the same of a name that is in lower case already.
-    pub fn hits_lower(&self, name: &str) -> bool {
-        self.keys.iter().any(|key| {
-            if self.substring {
-                name.contains(key.as_str())
-            } else {
-                stands_alone_somewhere(name, key)
-            }
-        })
+        let lower = name.to_lowercase();
+        self.keys
+            .iter()
+            .any(|key| match key.find(lower.as_bytes()) {
+                None => false,
+                Some(_) if self.substring => true,
+                Some(first) => stands_alone(&lower, key, first),
+            })
     }
 }
 
-/// Looks at every occurrence, also at those that overlap (`a-a` in `xa-a-a`).
-fn stands_alone_somewhere(name: &str, key: &str) -> bool {
+/// Looks at every occurrence from `first` on, also at those that overlap (`a-a` in `xa-a-a`).
+fn stands_alone(name: &str, key: &Finder<'_>, first: usize) -> bool {
     let touches = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let mut from = 0;
-    while let Some(found) = name[from..].find(key) {
-        let (start, end) = (from + found, from + found + key.len());
+    let mut start = first;
+    loop {
+        let end = start + key.needle().len();
         if !touches(name[..start].chars().next_back()) && !touches(name[end..].chars().next()) {
             return true;
         }
-        let Some(first) = name[start..].chars().next() else {
-            break;
-        };
-        from = start + first.len_utf8();
+        let after = start + name[start..].chars().next().map_or(1, char::len_utf8);
+        match name.as_bytes().get(after..).and_then(|rest| key.find(rest)) {
+            Some(found) => start = after + found,
+            None => return false,
+        }
     }
-    false
 }
 
 #[cfg(test)]

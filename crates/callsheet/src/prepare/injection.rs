@@ -135,15 +135,9 @@ fn matching(
         }) => return (Vec::new(), Vec::new()),
         Err(refusal) => return (Vec::new(), vec![Omission::refused(STORY, folder, refusal)]),
     };
-    let mut names: Vec<(String, String)> = listing
-        .names
-        .into_iter()
-        .filter_map(|name| {
-            let lower = name.to_lowercase();
-            rule.hits_lower(&lower).then_some((lower, name))
-        })
-        .collect();
-    names.sort_unstable();
+    let mut names = listing.names;
+    names.retain(|name| rule.hits(name));
+    names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
     let odd = listing.odd_names.into_iter().filter(|name| rule.hits(name));
     let omissions = odd
         .map(|name| {
@@ -154,5 +148,5 @@ fn matching(
             )
         })
         .collect();
-    (names.into_iter().map(|(_, name)| name).collect(), omissions)
+    (names, omissions)
 }
