@@ -55,7 +55,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(bounded(100))]
+    #![proptest_config(bounded(60))]
 
     #[test]
     fn any_project_is_injected_as_the_source_document_says(data in bytes(300)) {

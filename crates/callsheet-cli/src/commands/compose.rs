@@ -1,5 +1,6 @@
 //! `compose`: input → prompt.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -128,14 +129,14 @@ impl Files {
                 "{what} not in the prompt, and `--fail-on-loss` is set"
             )));
         }
-        let result: Vec<u8> = match format {
-            Format::Text => composition.text.as_bytes().to_vec(),
-            Format::Json => pretty(&report::document(composition)).into_bytes(),
-            Format::Messages => pretty(&report::messages(composition)).into_bytes(),
+        let result = match format {
+            Format::Text => Cow::from(composition.text.as_str()),
+            Format::Json => pretty(&report::document(composition)).into(),
+            Format::Messages => pretty(&report::messages(composition)).into(),
         };
         match &self.output {
-            Some(file) => write_file(file, result)?,
-            None => out.data(result)?,
+            Some(file) => write_file(file, result.as_bytes())?,
+            None => out.data(result.as_bytes())?,
         }
         if format == Format::Text
             && composition.prompt.shape == Shape::System

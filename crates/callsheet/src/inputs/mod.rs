@@ -101,9 +101,13 @@ pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, Strin
 /// Maps a list on several threads; the result does not depend on how many.
 pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     const WORTH_A_THREAD: usize = 64;
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = threads.min(items.len() / WORTH_A_THREAD + 1);
-    map_on(threads, items, &f)
+    let worth = items.len() / WORTH_A_THREAD + 1;
+    // Asking how many there are reads several files of the system, which a short list is not worth.
+    let threads = match worth {
+        1 => 1,
+        _ => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    };
+    map_on(threads.min(worth), items, &f)
 }
 
 fn map_on<T: Sync, R: Send>(threads: usize, items: &[T], f: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {

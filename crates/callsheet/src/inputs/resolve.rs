@@ -164,6 +164,15 @@ impl Root {
 
     /// Lists the direct children of a folder below the root.
     pub fn list(&self, relative: &str) -> Result<Listing, Refusal> {
+        self.list_where(relative, |_| true)
+    }
+
+    /// Lists those whose names are wanted; of a long list with few of them, only those few cost memory.
+    pub fn list_where(
+        &self,
+        relative: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Listing, Refusal> {
         let relative = if relative.is_empty() { "." } else { relative };
         let folder = self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut listing = Listing::default();
@@ -174,8 +183,14 @@ impl Root {
                 continue;
             }
             match name.to_str() {
-                Ok(name) => listing.names.push(name.to_owned()),
-                Err(_) => listing.odd_names.push(name.to_string_lossy().into_owned()),
+                Ok(name) if wanted(name) => listing.names.push(name.to_owned()),
+                Ok(_) => {}
+                Err(_) => {
+                    let readable = name.to_string_lossy();
+                    if wanted(&readable) {
+                        listing.odd_names.push(readable.into_owned());
+                    }
+                }
             }
         }
         Ok(listing)

@@ -127,7 +127,7 @@ fn matching(
         &keys,
         lookup(fields, "match").and_then(Value::as_str) == Some("substring"),
     );
-    let listing = match root.list(folder) {
+    let listing = match root.list_where(folder, |name| rule.hits(name)) {
         Ok(listing) => listing,
         Err(Refusal {
             reason: Reason::Missing,
@@ -136,10 +136,10 @@ fn matching(
         Err(refusal) => return (Vec::new(), vec![Omission::refused(STORY, folder, refusal)]),
     };
     let mut names = listing.names;
-    names.retain(|name| rule.hits(name));
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
-    let odd = listing.odd_names.into_iter().filter(|name| rule.hits(name));
-    let omissions = odd
+    let omissions = listing
+        .odd_names
+        .into_iter()
         .map(|name| {
             Omission::refused(
                 STORY,
