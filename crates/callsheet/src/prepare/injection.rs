@@ -38,11 +38,7 @@ pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
     let (names, omissions) = matching(fields, root, &folder);
     let mut groups: [Vec<String>; 3] = Default::default();
     for name in names {
-        let path = if folder == "." {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = below(&folder, &name);
         let group = Group::of(&name);
         let wanted = match group {
             Group::Story => true,
@@ -116,6 +112,14 @@ fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
     }
 }
 
+/// Returns the path of a file in the folder, as a user would name it.
+fn below(folder: &str, name: &str) -> String {
+    match folder {
+        "." => name.to_owned(),
+        _ => format!("{folder}/{name}"),
+    }
+}
+
 /// Returns the names in the folder that match any key, sorted by their lower case, then as they are.
 fn matching(
     fields: &Map<String, Value>,
@@ -137,16 +141,47 @@ fn matching(
     };
     let mut names = listing.names;
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
-    let omissions = listing
-        .odd_names
+    let mut odd = listing.odd_names;
+    odd.sort_unstable();
+    let omissions = odd
         .into_iter()
         .map(|name| {
             Omission::refused(
                 STORY,
-                format!("{folder}/{name}"),
+                below(folder, &name),
                 Refusal::new(Reason::NameNotUtf8),
             )
         })
         .collect();
     (names, omissions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_order_of_the_folder_shows_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in [3, 1, 4, 0, 5, 2] {
+            let odd = format!("2a-1-{number}").into_bytes();
+            let odd = [odd.as_slice(), b"\xff"].concat();
+            std::fs::write(folder.path().join(OsStr::from_bytes(&odd)), "").unwrap();
+            std::fs::write(folder.path().join(format!("2a-1-{number}")), "").unwrap();
+        }
+        let fields = json!({"story_keys": ["2a-1"]});
+        let root = Root::open(folder.path()).unwrap();
+        let (names, omissions) = matching(fields.as_object().unwrap(), &root, ".");
+        let omitted: Vec<&str> = omissions
+            .iter()
+            .map(|omission| omission.name.as_str())
+            .collect();
+        assert_eq!(names.len(), 6);
+        assert_eq!(omitted.len(), 6);
+        assert!(names.is_sorted());
+        assert!(omitted.is_sorted());
+    }
 }
