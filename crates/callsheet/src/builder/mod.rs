@@ -18,7 +18,7 @@ pub(crate) use prepare::prepare;
 use crate::compose::{Composition, Inputs, Options, assemble};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
-use crate::template::{Missing, Rendered, TemplateSet, Values};
+use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
 use crate::text::title;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 use crate::{Error, Event};
@@ -260,7 +260,9 @@ impl PromptBuilder {
             tools: self.tools.clone(),
             ..Prepared::default()
         };
-        prepared.events.clone_from(&self.events);
+        let read = self.templates.get().map(TemplateSet::diagnostics);
+        let told = read.unwrap_or_default().iter().map(Diagnostic::event);
+        prepared.events = told.chain(self.events.iter().cloned()).collect();
         let context = self.project_context.as_ref().map(|context| {
             prepared.omissions.clone_from(&context.omissions);
             Piece {

@@ -181,6 +181,12 @@ impl Root {
         Ok(listing)
     }
 
+    /// Tells whether anything stands at a path below the root, readable or not.
+    pub fn has(&self, relative: &str) -> bool {
+        let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty());
+        !matches!(stat, Err(Errno::NOENT | Errno::NOTDIR))
+    }
+
     /// Tells whether a folder of that name stands below the root.
     pub fn has_folder(&self, relative: &str) -> bool {
         self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)

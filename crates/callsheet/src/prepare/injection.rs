@@ -26,8 +26,11 @@ pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
     let mut context = Vec::new();
     if flag("include_project_context") {
         let path = folder_path(root, &context_path(fields), "paths.sprint_project_context")?;
-        seen.insert(path.clone());
-        context.push(path);
+        // One that does not exist is passed over here, and still told where somebody names it.
+        if root.has(&path) {
+            seen.insert(path.clone());
+            context.push(path);
+        }
     }
     let folder = lookup(fields, "paths.implementation_artifacts").and_then(Value::as_str);
     let folder = folder_path(
@@ -38,11 +41,7 @@ pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
     let (names, omissions) = matching(fields, root, &folder);
     let mut groups: [Vec<String>; 3] = Default::default();
     for name in names {
-        let path = if folder == "." {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = below(&folder, &name);
         let group = Group::of(&name);
         let wanted = match group {
             Group::Story => true,
@@ -116,6 +115,14 @@ fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
     }
 }
 
+/// Returns the path of a name in a folder, which may be the root itself.
+fn below(folder: &str, name: &str) -> String {
+    match folder {
+        "." => name.to_owned(),
+        _ => format!("{folder}/{name}"),
+    }
+}
+
 /// Returns the names in the folder that match any key, sorted by their lower case, then as they are.
 fn matching(
     fields: &Map<String, Value>,
@@ -141,11 +148,8 @@ fn matching(
     let odd = listing.odd_names.into_iter().filter(|name| rule.hits(name));
     let omissions = odd
         .map(|name| {
-            Omission::refused(
-                STORY,
-                format!("{folder}/{name}"),
-                Refusal::new(Reason::NameNotUtf8),
-            )
+            let path = below(folder, &name);
+            Omission::refused(STORY, path, Refusal::new(Reason::NameNotUtf8))
         })
         .collect();
     (names, omissions)
