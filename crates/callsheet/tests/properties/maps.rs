@@ -1,7 +1,4 @@
 //! What holds for every composition: all bytes are mapped, nothing is lost unrecorded, the same input gives the same bytes.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod project;
 
 use callsheet::recipe::{built_in, suffixes};
 use callsheet::source_map::{FRAME, MapSpan};
@@ -11,15 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
 
-use project::{Project, STORIES, any_project, any_text};
-
-fn cases(number: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: number,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
+use crate::cases;
+use crate::project::{Project, STORIES, any_project, any_text};
 
 fn composed(recipe: &str, input: &Value, project: &Project) -> Composition {
     let recipe = built_in(recipe).unwrap().unwrap();
