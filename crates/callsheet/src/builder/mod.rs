@@ -65,6 +65,7 @@ pub struct PromptBuilder {
     missing: Missing,
     templates: OnceLock<TemplateSet>,
     identity: Option<Piece>,
+    identity_events: Vec<Event>,
     project_context: Option<ProjectContext>,
     rules: Option<Piece>,
     context: Vec<Piece>,
@@ -127,6 +128,7 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
+        let others = self.events.len();
         self.identity = self.render_piece("identity", name, variables, "identity.variables.")?;
         if self.identity.is_none() {
             let message = format!("no template named `{name}`; the identity is empty");
@@ -136,6 +138,7 @@ impl PromptBuilder {
                 message,
             ));
         }
+        self.identity_events = self.events.split_off(others);
         Ok(())
     }
 
@@ -262,7 +265,8 @@ impl PromptBuilder {
         };
         let read = self.templates.get().map(TemplateSet::diagnostics);
         let told = read.unwrap_or_default().iter().map(Diagnostic::event);
-        prepared.events = told.chain(self.events.iter().cloned()).collect();
+        let own = self.identity_events.iter().chain(&self.events).cloned();
+        prepared.events = told.chain(own).collect();
         let context = self.project_context.as_ref().map(|context| {
             prepared.omissions.clone_from(&context.omissions);
             Piece {

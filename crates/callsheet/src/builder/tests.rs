@@ -164,6 +164,12 @@ fn an_identity_replaces_the_one_before_also_when_it_is_unknown() {
     ] {
         builder.set_identity(name, &no_variables()).unwrap();
         assert_eq!(prompt(&builder), expected, "{name}");
+        let told = messages(&builder).len();
+        assert_eq!(
+            told,
+            usize::from(name == "nobody"),
+            "what was said of one is not said of the next"
+        );
     }
 }
 
