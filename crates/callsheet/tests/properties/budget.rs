@@ -218,6 +218,43 @@ proptest! {
     }
 }
 
+fn packed(project: &Project, format: &str, budget: Budget) -> Result<Composition, Error> {
+    let recipe = callsheet::recipe::built_in("pack").unwrap()?;
+    let inputs = Inputs::new(callsheet::Root::open(project.root())?);
+    let options = Options {
+        budget,
+        ..Options::default()
+    };
+    compose(recipe, &json!({"format": format}), &inputs, &options)
+}
+
+#[test]
+fn a_pack_fits_every_single_budget() {
+    let files = ["a.md", "b.md", "c.md"].map(|name| (name.to_owned(), "a\nb\n".to_owned()));
+    let project = Project::new(&files);
+    for format in ["xml", "markdown", "json"] {
+        let whole = packed(&project, format, Budget::default())
+            .unwrap()
+            .text
+            .len();
+        let mut reached = 0;
+        for most in 0..=whole {
+            let budget = Budget {
+                bytes: Some(most),
+                tokens: None,
+            };
+            match packed(&project, format, budget) {
+                Ok(composition) => {
+                    assert!(composition.text.len() <= most, "{format} {most}");
+                    reached = reached.max(composition.text.len());
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::OverBudget),
+            }
+        }
+        assert_eq!(reached, whole, "{format}");
+    }
+}
+
 fn any_files() -> impl Strategy<Value = Vec<(String, String)>> {
     let files = prop::collection::btree_map("[ab]{1,2}/[abc]{1,2}\\.md", any_text(), 0..6);
     files.prop_map(|files| files.into_iter().collect())
@@ -230,13 +267,8 @@ proptest! {
     fn a_pack_fits_its_budget_in_every_format(files in any_files(), at in 0..3_usize, share in 0..110_usize) {
         let project = Project::new(&files);
         let format = ["xml", "markdown", "json"][at];
-        let pack = |budget| {
-            let recipe = callsheet::recipe::built_in("pack").unwrap()?;
-            let inputs = Inputs::new(callsheet::Root::open(project.root())?);
-            compose(recipe, &json!({"format": format}), &inputs, &Options { budget, ..Options::default() })
-        };
-        let most = pack(Budget::default()).unwrap().text.len() * share / 100;
-        let Ok(composition) = pack(Budget { bytes: Some(most), tokens: None }) else {
+        let most = packed(&project, format, Budget::default()).unwrap().text.len() * share / 100;
+        let Ok(composition) = packed(&project, format, Budget { bytes: Some(most), tokens: None }) else {
             return Ok(());
         };
         prop_assert!(composition.text.len() <= most);
