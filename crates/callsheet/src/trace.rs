@@ -121,6 +121,20 @@ impl Span {
 }
 
 /// A text that knows where each of its bytes came from.
+///
+/// ```
+/// use callsheet::trace::{Origin, OriginKind, Traced};
+///
+/// let file = "one\ntwo\n";
+/// let origin = Origin::new(OriginKind::File, "list.txt", file);
+/// let mut text = Traced::frame("> ");
+/// text.push(&Traced::whole(file, &origin).slice(4..7));
+///
+/// assert_eq!(text.text(), "> two");
+/// assert!(text.spans()[0].link.is_none(), "frame");
+/// let link = text.spans()[1].link.as_ref().unwrap();
+/// assert_eq!((link.origin.to_string().as_str(), link.line), ("file:list.txt", 2));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
     text: String,
