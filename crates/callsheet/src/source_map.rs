@@ -57,7 +57,12 @@ pub(crate) struct Mapped {
 
 impl SourceMap {
     /// Makes the map; spans are cut at the borders of sections, so that each belongs to one layer.
-    pub(crate) fn new(spans: Vec<Span>, mapped: Vec<Mapped>, sections: &[Section]) -> Self {
+    pub(crate) fn new(
+        text: &str,
+        spans: Vec<Span>,
+        mapped: Vec<Mapped>,
+        sections: &[Section],
+    ) -> Self {
         let mut out = Vec::with_capacity(spans.len() + 2 * sections.len());
         let mut next = 0;
         for span in spans {
@@ -74,7 +79,7 @@ impl SourceMap {
                     None => (span.range.end, None),
                 };
                 let end = end.min(span.range.end);
-                out.push(map_span(start..end, &span, owner));
+                out.push(map_span(text, start..end, &span, owner));
                 start = end;
             }
         }
@@ -101,18 +106,20 @@ impl MapSpan {
     }
 }
 
-fn map_span(range: Range<usize>, span: &Span, owner: Option<&Section>) -> MapSpan {
-    let link = span.link.as_ref();
+fn map_span(text: &str, range: Range<usize>, span: &Span, owner: Option<&Section>) -> MapSpan {
+    let link = span.link.as_ref().map(|link| span.cut(link, &range, text));
     let layer = owner.map_or(FRAME, |section| section.layer.as_str());
     MapSpan {
         start: range.start,
         end: range.end,
         layer: layer.to_owned(),
         section: owner.map(|section| section.name.clone()),
-        source: link.map_or_else(|| FRAME.to_owned(), |link| link.origin.to_string()),
-        source_start: link.map(|link| link.range.start),
-        source_end: link.map(|link| link.range.end),
-        line: link.map(|link| link.line),
+        source: link
+            .as_ref()
+            .map_or_else(|| FRAME.to_owned(), |link| link.origin.to_string()),
+        source_start: link.as_ref().map(|link| link.range.start),
+        source_end: link.as_ref().map(|link| link.range.end),
+        line: link.as_ref().map(|link| link.line),
         transform: link.and_then(|link| link.transform),
     }
 }

@@ -3,6 +3,15 @@
 use memchr::memmem::Finder;
 
 /// A rule that tells which names belong to any of some story keys. Case does not count.
+///
+/// ```
+/// use callsheet::story::Match;
+///
+/// let rule = Match::new(&["2a-1"], false);
+/// assert!(rule.hits("sprint-2A-1.md"));
+/// assert!(!rule.hits("sprint-2a-10.md"), "a digit touches the key");
+/// assert!(Match::new(&["2a-1"], true).hits("sprint-2a-10.md"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Match {
     keys: Vec<Finder<'static>>,

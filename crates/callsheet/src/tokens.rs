@@ -53,6 +53,14 @@ impl FromStr for Encoding {
 static COUNTS: Mutex<BTreeMap<(Encoding, Fingerprint), usize>> = Mutex::new(BTreeMap::new());
 
 /// Returns how many tokens `text` is; text that looks like a special token counts as ordinary text.
+///
+/// ```
+/// use callsheet::tokens::{Encoding, count};
+///
+/// assert_eq!(count(Encoding::O200k, ""), 0);
+/// assert_eq!(count("cl100k".parse()?, "hello world"), 2);
+/// # Ok::<(), callsheet::Error>(())
+/// ```
 pub fn count(encoding: Encoding, text: &str) -> usize {
     let key = (encoding, Fingerprint::of(text));
     if let Ok(counts) = COUNTS.lock()

@@ -103,7 +103,38 @@ pub struct Span {
     pub link: Option<Link>,
 }
 
+impl Span {
+    /// Returns the link of this span of `text` for a part of it only.
+    pub(crate) fn cut(&self, link: &Link, part: &Range<usize>, text: &str) -> Link {
+        if link.transform.is_some() {
+            return link.clone();
+        }
+        let skipped = part.start - self.range.start;
+        let before = &text.as_bytes()[self.range.start..part.start];
+        Link {
+            origin: Arc::clone(&link.origin),
+            range: link.range.start + skipped..link.range.start + skipped + part.len(),
+            line: link.line + memchr::memchr_iter(b'\n', before).count(),
+            transform: None,
+        }
+    }
+}
+
 /// A text that knows where each of its bytes came from.
+///
+/// ```
+/// use callsheet::trace::{Origin, OriginKind, Traced};
+///
+/// let file = "one\ntwo\n";
+/// let origin = Origin::new(OriginKind::File, "list.txt", file);
+/// let mut text = Traced::frame("> ");
+/// text.push(&Traced::whole(file, &origin).slice(4..7));
+///
+/// assert_eq!(text.text(), "> two");
+/// assert!(text.spans()[0].link.is_none(), "frame");
+/// let link = text.spans()[1].link.as_ref().unwrap();
+/// assert_eq!((link.origin.to_string().as_str(), link.line), ("file:list.txt", 2));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
     text: String,
@@ -263,24 +294,10 @@ impl Traced {
             let link = span
                 .link
                 .as_ref()
-                .map(|link| self.cut_link(link, span, &part));
+                .map(|link| span.cut(link, &part, &self.text));
             out.push_span(&self.text[part], link);
         }
         out
-    }
-
-    fn cut_link(&self, link: &Link, span: &Span, part: &Range<usize>) -> Link {
-        if link.transform.is_some() {
-            return link.clone();
-        }
-        let skipped = part.start - span.range.start;
-        let before = &self.text.as_bytes()[span.range.start..part.start];
-        Link {
-            origin: Arc::clone(&link.origin),
-            range: link.range.start + skipped..link.range.start + skipped + part.len(),
-            line: link.line + memchr::memchr_iter(b'\n', before).count(),
-            transform: None,
-        }
     }
 
     /// Returns the text without white space at both ends, as Python's `strip` sees it.

@@ -69,6 +69,19 @@ pub enum ProblemKind {
 /// `{name}` is the file's own key of that name or one of `known`; `{config_source}:key`, or any name that ends in
 /// `_source`, is the key of the YAML file that the name stands for, which `read` gives by its path. Doubled braces
 /// belong to prompt templates and stay.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// let text = "config_source: config.yaml\nfolder: '{config_source}:out'\nfile: '{folder}/{name}.md'\n";
+/// let read = |path: &str| (path == "config.yaml").then(|| "out: build".to_owned());
+/// let resolved = callsheet::workflow::resolve(text, "workflow.yaml", &BTreeMap::new(), &read)?;
+///
+/// assert_eq!(resolved.values[1], ("folder".to_owned(), "build".to_owned()));
+/// assert_eq!(resolved.values[2].1, "build/{name}.md", "what has no value stays");
+/// assert_eq!(resolved.problems[0].message, "`name` has no value");
+/// # Ok::<(), callsheet::Error>(())
+/// ```
 pub fn resolve(
     text: &str,
     file: &str,

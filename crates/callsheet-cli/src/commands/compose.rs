@@ -106,7 +106,7 @@ pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
 }
 
 impl Files {
-    /// Tells whether the manifest will be looked at, so that it should be complete.
+    /// Hands a composition over: talk first, then the files, then the prompt itself.
     pub(crate) fn deliver(
         &self,
         composition: &Composition,
@@ -134,15 +134,15 @@ impl Files {
             Format::Json => pretty(&report::document(composition)).into(),
             Format::Messages => pretty(&report::messages(composition)).into(),
         };
-        match &self.output {
-            Some(file) => write_file(file, result.as_bytes())?,
-            None => out.data(result.as_bytes())?,
-        }
         if format == Format::Text
             && composition.prompt.shape == Shape::System
             && !composition.prompt.tools.is_empty()
         {
             out.note("the tools are not part of the text; `--format json` has them");
+        }
+        match &self.output {
+            Some(file) => write_file(file, result.as_bytes())?,
+            None => out.data(result.as_bytes())?,
         }
         Ok(ExitCode::SUCCESS)
     }

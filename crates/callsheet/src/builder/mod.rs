@@ -18,7 +18,7 @@ pub(crate) use prepare::prepare;
 use crate::compose::{Composition, Inputs, Options, assemble};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
-use crate::template::{Missing, Rendered, TemplateSet, Values};
+use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
 use crate::text::title;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 use crate::{Error, Event};
@@ -65,6 +65,7 @@ pub struct PromptBuilder {
     missing: Missing,
     templates: OnceLock<TemplateSet>,
     identity: Option<Piece>,
+    identity_events: Vec<Event>,
     project_context: Option<ProjectContext>,
     rules: Option<Piece>,
     context: Vec<Piece>,
@@ -127,6 +128,7 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
+        let others = self.events.len();
         self.identity = self.render_piece("identity", name, variables, "identity.variables.")?;
         if self.identity.is_none() {
             let message = format!("no template named `{name}`; the identity is empty");
@@ -136,6 +138,7 @@ impl PromptBuilder {
                 message,
             ));
         }
+        self.identity_events = self.events.split_off(others);
         Ok(())
     }
 
@@ -260,7 +263,10 @@ impl PromptBuilder {
             tools: self.tools.clone(),
             ..Prepared::default()
         };
-        prepared.events.clone_from(&self.events);
+        let read = self.templates.get().map(TemplateSet::diagnostics);
+        let told = read.unwrap_or_default().iter().map(Diagnostic::event);
+        let own = self.identity_events.iter().chain(&self.events).cloned();
+        prepared.events = told.chain(own).collect();
         let context = self.project_context.as_ref().map(|context| {
             prepared.omissions.clone_from(&context.omissions);
             Piece {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{FileMemory, ProjectContext, PromptBuilder};
-use crate::inputs::Root;
+use crate::inputs::{Located, Root};
 use crate::prepare::Prepared;
 use crate::source::lookup;
 use crate::template::Missing;
@@ -29,7 +29,7 @@ pub(crate) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
         builder.with_project_id(project),
         fields.get("project_context"),
         root,
-    );
+    )?;
     if let Some(rules) = text("rules") {
         builder.set_rules(rules);
     }
@@ -64,26 +64,45 @@ fn project_context(
     mut builder: PromptBuilder,
     asked: Option<&Value>,
     root: &Root,
-) -> PromptBuilder {
+) -> Result<PromptBuilder, Error> {
     let memory = match asked {
         Some(Value::String(text)) => {
             builder.project_context =
                 Some(ProjectContext::text(text)).filter(|context| !context.body.is_blank());
-            return builder;
+            return Ok(builder);
         }
         Some(Value::Bool(true)) => FileMemory::new(root.path()),
         Some(Value::Object(options)) => {
             let folder = options.get("dir").and_then(Value::as_str).unwrap_or(".");
-            let memory = FileMemory::new(root.path().join(folder));
+            let path = folder_below(root, folder)?;
+            if !root.has_folder(&path) {
+                let detail = format!("`{folder}` is no folder below the root");
+                builder.degrade(
+                    "project-context",
+                    &Error::new(ErrorKind::Unreadable, detail),
+                );
+                return Ok(builder);
+            }
+            let memory = FileMemory::new(root.path().join(path));
             let chars = options.get("max_chars").and_then(Value::as_u64);
             let chars = chars.and_then(|chars| usize::try_from(chars).ok());
             chars.map_or(memory.clone(), |chars| memory.with_max_chars(chars))
         }
-        _ => return builder,
+        _ => return Ok(builder),
     };
     builder = builder.with_memory(memory);
     builder.load_project_context();
-    builder
+    Ok(builder)
+}
+
+fn folder_below(root: &Root, named: &str) -> Result<String, Error> {
+    match root.locate(named) {
+        Located::Inside(path) => Ok(path),
+        Located::Outside(_) => {
+            let detail = format!("`project_context.dir`: `{named}` leads out of the root");
+            Err(Error::new(ErrorKind::BadInput, detail))
+        }
+    }
 }
 
 fn add_block(builder: &mut PromptBuilder, index: usize, block: &Value) -> Result<(), Error> {

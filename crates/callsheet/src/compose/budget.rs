@@ -106,6 +106,8 @@ pub(super) fn apply(
     let order = drop_order(&plan.prompt.sections);
     let mut dropped = Vec::new();
     let mut order = order.into_iter();
+    // Tokens of the whole are not exactly the sum of its parts: what counts is the real text.
+    plan.total.tokens = plan.real_tokens();
     loop {
         while !budget.allows(plan.total) {
             let next = order
@@ -114,13 +116,10 @@ pub(super) fn apply(
             plan.drop_section(next);
             dropped.push(next);
         }
-        // Tokens of the whole are not exactly the sum of its parts: look at the real text before being content.
-        let Some(most) = budget.tokens else { break };
-        let real = tokens::count(options.encoding, &plan.remaining().render().0);
-        if real <= most {
+        plan.total.tokens = plan.real_tokens();
+        if budget.allows(plan.total) {
             break;
         }
-        plan.total.tokens = real.max(most + 1);
     }
     Ok(plan.finish(recipe, &dropped, budget))
 }
@@ -222,6 +221,14 @@ impl Plan {
         } else {
             frame
         }
+    }
+
+    /// Counts what is left; zero where nobody limits tokens.
+    fn real_tokens(&self) -> usize {
+        if !self.ruler.tokens {
+            return 0;
+        }
+        tokens::count(self.ruler.encoding, &self.remaining().render().0)
     }
 
     fn remaining(&self) -> Prompt {

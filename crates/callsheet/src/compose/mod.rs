@@ -16,6 +16,7 @@ use crate::prepare::Prepared;
 use crate::recipe::{Limit, Recipe};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
+use crate::template::Diagnostic;
 use crate::tokens::Encoding;
 use crate::{Error, ErrorKind, Event, Fingerprint};
 
@@ -97,7 +98,8 @@ pub fn assemble(
     let fields = &prepared.fields;
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
     let suffix = framing::frame(recipe, fields, &mut gathered)?;
-    let mut events = prepared.events;
+    let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
+    let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);
     let mut omissions = prepared.omissions;
     omissions.append(&mut gathered.omissions);

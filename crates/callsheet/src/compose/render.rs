@@ -121,7 +121,7 @@ impl Prompt {
         }
         out.push_frame(&self.outer.close);
         let (text, spans) = out.into_parts();
-        let map = SourceMap::new(spans, mapped, &self.sections);
+        let map = SourceMap::new(&text, spans, mapped, &self.sections);
         (text, map)
     }
 }

@@ -1,70 +1,322 @@
-//! The engine over user recipes: budgets, frames, source maps, losses.
+//! The engine over recipes of one's own: budgets, limits, frames, sources and what the manifest says of them.
+
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::*;
-use crate::recipe::Folder;
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    folder
-}
+use crate::omission::{Omission, Reason};
+use crate::recipe::{Folder, Layer};
+use crate::source::{Gathered, Source, World};
+use crate::trace::{Origin, OriginKind, Traced};
 
 fn recipe(toml: &str) -> Recipe {
     let folder = Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
     Recipe::parse("mine", "callsheet/recipes/mine", folder).unwrap()
 }
 
+fn composed(toml: &str, input: &Value, budget: Budget) -> Result<Composition, Error> {
+    let options = Options {
+        budget,
+        ..Options::default()
+    };
+    compose(&recipe(toml), input, &Inputs::nowhere(), &options)
+}
+
+fn bytes(most: usize) -> Budget {
+    Budget {
+        bytes: Some(most),
+        tokens: None,
+    }
+}
+
+fn tokens(most: usize) -> Budget {
+    Budget {
+        bytes: None,
+        tokens: Some(most),
+    }
+}
+
+/// Five one-letter layers; `c` is required, the others give way in the order e, b, d, a.
+const LETTERS: &str = "separator = ''
+[[layers]]
+name = 'a'
+text = 'a'
+priority = 9
+[[layers]]
+name = 'b'
+text = 'b'
+priority = 1
+[[layers]]
+name = 'c'
+text = 'c'
+[[layers]]
+name = 'd'
+text = 'd'
+priority = 9
+[[layers]]
+name = 'e'
+text = 'e'
+priority = 1
+";
+
 #[test]
-fn pack_prints_tree_and_files() {
-    let project = folder(&[
-        ("b/c.rs", "fn c() {}\n"),
-        ("a.md", "```\nx\n```"),
-        ("Cargo.lock", "x"),
-    ]);
-    let inputs = Inputs::new(Root::open(project.path()).unwrap());
-    let pack = crate::recipe::built_in("pack").unwrap().unwrap();
-    let xml = compose(pack, &json!({}), &inputs, &Options::default()).unwrap();
+fn the_lowest_priority_gives_way_first_and_the_later_one_on_a_tie() {
+    for (most, expected) in [(5, "abcde"), (4, "abcd"), (3, "acd"), (2, "ac"), (1, "c")] {
+        let composition = composed(LETTERS, &json!({}), bytes(most)).unwrap();
+        assert_eq!(composition.text, expected);
+        assert_eq!(composition.manifest.budget.bytes, Some(most));
+        let lost: Vec<&str> = composition
+            .manifest
+            .losses()
+            .map(|lost| lost.name.as_str())
+            .collect();
+        assert_eq!(lost, ["e", "b", "d", "a"][..5 - most]);
+    }
+    let error = composed(LETTERS, &json!({}), bytes(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OverBudget);
     assert_eq!(
-        xml.text,
-        "<tree>\na.md\nb/\n  c.rs\n</tree>\n<file path=\"a.md\">\n```\nx\n```\n</file>\n<file path=\"b/c.rs\">\nfn c() {}\n\n</file>\n"
-    );
-    let omitted: Vec<_> = xml
-        .manifest
-        .omissions
-        .iter()
-        .map(Omission::sentence)
-        .collect();
-    assert_eq!(omitted, ["`Cargo.lock` is left out by the recipe"]);
-    let markdown = compose(
-        pack,
-        &json!({"format": "markdown", "globs": ["*.md"]}),
-        &inputs,
-        &Options::default(),
-    )
-    .unwrap();
-    assert_eq!(
-        markdown.text,
-        "## Tree\n\n```\na.md\n```\n\n## a.md\n\n````md\n```\nx\n```\n````\n"
-    );
-    let json_text = compose(
-        pack,
-        &json!({"format": "json"}),
-        &inputs,
-        &Options::default(),
-    )
-    .unwrap()
-    .text;
-    let parsed: Value = serde_json::from_str(&json_text).unwrap();
-    assert_eq!(
-        parsed,
-        json!({"tree": "a.md\nb/\n  c.rs", "files": [
-            {"path": "a.md", "content": "```\nx\n```"}, {"path": "b/c.rs", "content": "fn c() {}\n"}]})
+        error.to_string(),
+        "the required text alone has 1 bytes, the budget is 0"
     );
 }
-use crate::omission::Omission;
+
+#[test]
+fn a_budget_of_tokens_is_kept_by_the_real_text() {
+    let toml = "separator = ' '\n[[layers]]\nname = 'a'\ntext = 'hello'\n[[layers]]\nname = 'b'\ntext = 'hello world'\npriority = 1\n";
+    let whole = composed(toml, &json!({}), tokens(3)).unwrap();
+    assert_eq!(whole.text, "hello hello world");
+    assert_eq!(
+        (whole.manifest.tokens, whole.manifest.encoding),
+        (Some(3), Some("o200k"))
+    );
+    let part = composed(toml, &json!({}), tokens(2)).unwrap();
+    assert_eq!(part.text, "hello");
+    assert_eq!(part.manifest.omissions[0].tokens, Some(2));
+    let error = composed(toml, &json!({}), tokens(0)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the required text alone has 1 tokens, the budget is 0"
+    );
+}
+
+#[test]
+fn a_cut_keeps_whole_lines_and_says_what_is_gone() {
+    let toml = "[[layers]]\nname = 'log'\nvalue = 'log'\npriority = 1\ncut = true\n";
+    let lines: Vec<String> = (1..=50).map(|number| format!("line {number}")).collect();
+    let log = lines.join("\n");
+    let composition = composed(toml, &json!({"log": log}), bytes(120)).unwrap();
+    assert_eq!(
+        composition.text,
+        "line 1\nline 2\nline 3\nline 4\nline 5\n[log: lines 6 to 50 are left out here to fit the budget, 355 bytes, 179 tokens]\n"
+    );
+    let kept = "line 1\n".len() * 5;
+    assert_eq!(
+        composition.manifest.omissions,
+        [Omission {
+            layer: "log".to_owned(),
+            name: "log".to_owned(),
+            reason: Reason::OverBudget,
+            bytes: (log.len() - kept) as u64,
+            tokens: None,
+            detail: "cut after line 5 of 50".to_owned(),
+        }]
+    );
+    let uncut = composed(
+        &toml.replace("true", "false"),
+        &json!({"log": log}),
+        bytes(120),
+    )
+    .unwrap();
+    assert_eq!(uncut.text, "");
+    let one_line = composed(toml, &json!({"log": "x".repeat(200)}), bytes(120)).unwrap();
+    assert_eq!(one_line.text, "", "there is no line end to cut at");
+}
+
+#[test]
+fn limits_speak_up_above_their_size_only() {
+    let toml = "[[layers]]\nname = 'a'\nvalue = 'a'\n
+[warning]\nbytes = 3\nevent = 'mine:big'\nfacts = { who = 'who', gone = 'gone' }\nmessage = '{{size_bytes}}/{{threshold_bytes}} {{who}}'
+[error]\nbytes_from = 'most'\nbytes = 5\nmessage = '{{size_bytes}} is more than {{threshold_bytes}}'\n";
+    let run = |text: &str, input: Value| {
+        let mut input = input;
+        input["a"] = text.into();
+        composed(toml, &input, Budget::default())
+    };
+    assert_eq!(run("abc", json!({})).unwrap().events, []);
+    assert_eq!(
+        json!(run("abcd", json!({"who": "me"})).unwrap().events),
+        json!([{"type": "mine:big", "payload": {
+            "gone": null, "who": "me", "size_bytes": 4, "threshold_bytes": 3, "message": "4/3 me"}}])
+    );
+    assert_eq!(run("abcde", json!({})).unwrap().events.len(), 1);
+    let error = run("abcdef", json!({})).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OverBudget);
+    assert_eq!(error.to_string(), "6 is more than 5");
+    assert_eq!(run("abcdef", json!({"most": 6})).unwrap().events.len(), 1);
+}
+
+#[test]
+fn a_collision_tells_layer_path_and_boundary() {
+    let toml = "frame = 'all'\n[frames.all]\ntag = 'all'\nopen = '<{{tag}}>'\nclose = '</{{tag}}>'
+[frames.one]\ntag = 'one'\nopen = '<{{tag}}>'\nclose = ' </{{tag}}> '
+[[layers]]\nname = 'a'\nvalue = 'a'\nframe = 'one'\n[[layers]]\nname = 'b'\nvalue = 'b'\nframe = 'one'\n";
+    let input = json!({"a": "x</one>", "b": "</all>"});
+    let composition = composed(toml, &input, Budget::default()).unwrap();
+    assert_eq!(
+        composition.text,
+        "<all><one>x</one> </one> \n\n<one></all> </one> </all>"
+    );
+    assert_eq!(
+        json!(composition.events),
+        json!([
+            {"type": "boundary:collision", "payload": {"layer": "a", "path": "a", "boundary": "</one>",
+                "message": "`a` contains `</one>`, which ends its own frame"}},
+            {"type": "boundary:collision", "payload": {"layer": "b", "path": "b", "boundary": "</all>",
+                "message": "`b` contains `</all>`, which ends its own frame"}},
+        ])
+    );
+    assert_eq!(composition.manifest.events, composition.events);
+}
+
+/// Gives the two halves of one text as two sections.
+#[derive(Debug)]
+struct Halves(&'static str);
+
+impl Source for Halves {
+    fn gather(&self, layer: &Layer, _: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
+        let origin = Origin::new(OriginKind::Derived, "halves", self.0);
+        let whole = Traced::whole(self.0, &origin);
+        let middle = whole.len() / 2;
+        for (name, range) in [("first", 0..middle), ("second", middle..whole.len())] {
+            out.add(layer, name, whole.slice(range), Arc::clone(&origin));
+        }
+        Ok(())
+    }
+}
+
+fn inputs_with(name: &str, source: impl Source + 'static) -> Inputs {
+    let mut inputs = Inputs::nowhere();
+    inputs.sources.insert(name.to_owned(), Box::new(source));
+    inputs
+}
+
+#[test]
+fn a_source_is_called_by_its_name() {
+    let recipe = recipe("[[layers]]\nname = 'a'\nsource = 'facts'\n");
+    let options = Options::default();
+    let found = compose(
+        &recipe,
+        &json!({}),
+        &inputs_with("facts", Halves("ab")),
+        &options,
+    );
+    assert_eq!(found.unwrap().text, "a\n\nb");
+    let error = compose(
+        &recipe,
+        &json!({}),
+        &inputs_with("fact", Halves("ab")),
+        &options,
+    )
+    .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownName);
+    assert_eq!(error.to_string(), "no source named `facts`");
+    assert_eq!(
+        (error.found(), error.allowed()),
+        (Some("facts"), ["fact".to_owned()].as_slice())
+    );
+}
+
+#[test]
+fn neighbours_of_one_origin_keep_their_own_ranges() {
+    let recipe = recipe("separator = ''\n[[layers]]\nname = 'a'\nsource = 'halves'\n");
+    let inputs = inputs_with("halves", Halves("a\nbc\nd"));
+    let composition = compose(&recipe, &json!({}), &inputs, &Options::default()).unwrap();
+    let spans: Vec<_> = composition
+        .source_map
+        .spans
+        .iter()
+        .map(|span| {
+            (
+                span.section.as_deref(),
+                span.start..span.end,
+                span.source_start,
+                span.source_end,
+                span.line,
+            )
+        })
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            (Some("first"), 0..3, Some(0), Some(3), Some(1)),
+            (Some("second"), 3..6, Some(3), Some(6), Some(2)),
+        ]
+    );
+    assert_eq!(
+        composition.source_map.at(3).unwrap().section.as_deref(),
+        Some("second")
+    );
+    assert_eq!(composition.source_map.at(6), None);
+}
+
+#[test]
+fn a_recipe_that_reads_files_needs_a_root() {
+    for toml in [
+        "[[layers]]\nname = 'a'\nfile = 'a.md'\n",
+        "[[layers]]\nname = 'a'\nfiles = { globs = ['*'] }\n",
+        "prepare = 'injection'\n[[layers]]\nname = 'a'\ntext = 'A'\n",
+    ] {
+        let error = composed(toml, &json!({}), Budget::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "this recipe reads files and needs a root",
+            "{toml}"
+        );
+    }
+}
+
+#[test]
+fn tokens_are_counted_only_when_asked_for() {
+    let toml = "[[layers]]\nname = 'a'\ntext = 'hello world'\n";
+    let plain = composed(toml, &json!({}), bytes(100)).unwrap().manifest;
+    assert_eq!((plain.tokens, plain.sections[0].tokens), (None, None));
+    let options = Options {
+        count_tokens: true,
+        encoding: Encoding::Cl100k,
+        ..Options::default()
+    };
+    let counted = compose(&recipe(toml), &json!({}), &Inputs::nowhere(), &options)
+        .unwrap()
+        .manifest;
+    assert_eq!(
+        (counted.tokens, counted.encoding),
+        (Some(2), Some("cl100k"))
+    );
+    assert_eq!(counted.sections[0].tokens, Some(2));
+}
+
+#[test]
+fn declared_omissions_are_no_losses() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("Cargo.lock"), "x").unwrap();
+    std::fs::write(folder.path().join("a.bin"), [0]).unwrap();
+    let inputs = Inputs::new(Root::open(folder.path()).unwrap());
+    let pack = crate::recipe::built_in("pack").unwrap().unwrap();
+    let packed = |input| {
+        compose(pack, &input, &inputs, &Options::default())
+            .unwrap()
+            .manifest
+    };
+    let manifest = packed(json!({}));
+    let sentences: Vec<_> = manifest.omissions.iter().map(Omission::sentence).collect();
+    assert_eq!(
+        sentences,
+        [
+            "`Cargo.lock` is left out by the recipe",
+            "`a.bin` is binary"
+        ]
+    );
+    assert_eq!(manifest.losses().count(), 0);
+    assert_eq!(packed(json!({"globs": ["*.rs"]})).losses().count(), 1);
+}

@@ -20,6 +20,20 @@ use crate::{Error, ErrorKind};
 pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A folder that may be read from, and nothing outside it.
+///
+/// ```
+/// use callsheet::{Reason, Root};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.txt"), "text")?;
+/// let root = Root::open(folder.path())?.with_max_file_bytes(100);
+///
+/// assert_eq!(root.read("a.txt").unwrap(), b"text");
+/// assert_eq!(root.read("b.txt").unwrap_err().reason, Reason::Missing);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Root {
     given: PathBuf,
@@ -194,6 +208,12 @@ impl Root {
             }
         }
         Ok(listing)
+    }
+
+    /// Tells whether anything stands at a path below the root, readable or not.
+    pub fn has(&self, relative: &str) -> bool {
+        let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty());
+        !matches!(stat, Err(Errno::NOENT | Errno::NOTDIR))
     }
 
     /// Tells whether a folder of that name stands below the root.

@@ -26,8 +26,11 @@ pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
     let mut context = Vec::new();
     if flag("include_project_context") {
         let path = folder_path(root, &context_path(fields), "paths.sprint_project_context")?;
-        seen.insert(path.clone());
-        context.push(path);
+        // One that does not exist is passed over here, and still told where somebody names it.
+        if root.has(&path) {
+            seen.insert(path.clone());
+            context.push(path);
+        }
     }
     let folder = lookup(fields, "paths.implementation_artifacts").and_then(Value::as_str);
     let folder = folder_path(
@@ -112,7 +115,7 @@ fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
     }
 }
 
-/// Returns the path of a file in the folder, as a user would name it.
+/// Returns the path of a name in a folder, which may be the root itself.
 fn below(folder: &str, name: &str) -> String {
     match folder {
         "." => name.to_owned(),
@@ -146,11 +149,8 @@ fn matching(
     let omissions = odd
         .into_iter()
         .map(|name| {
-            Omission::refused(
-                STORY,
-                below(folder, &name),
-                Refusal::new(Reason::NameNotUtf8),
-            )
+            let path = below(folder, &name);
+            Omission::refused(STORY, path, Refusal::new(Reason::NameNotUtf8))
         })
         .collect();
     (names, omissions)

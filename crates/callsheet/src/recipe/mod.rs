@@ -109,6 +109,21 @@ pub struct Layer {
 
 impl Recipe {
     /// Reads a recipe from the files of its folder; `shown` is the folder as a user would name it.
+    ///
+    /// ```
+    /// use callsheet::Recipe;
+    /// use callsheet::recipe::Folder;
+    ///
+    /// let toml = "[[layers]]\nname = \"task\"\ntext = \"Go.\"\n";
+    /// let folder = Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+    /// let recipe = Recipe::parse("mine", "callsheet/recipes/mine", folder)?;
+    /// assert_eq!(recipe.layers[0].name, "task");
+    ///
+    /// let wrong = Folder::from([("recipe.toml".to_owned(), toml.replace("text", "txt"))]);
+    /// let error = Recipe::parse("mine", "callsheet/recipes/mine", wrong).unwrap_err();
+    /// assert!(error.to_string().starts_with("callsheet/recipes/mine/recipe.toml:3: unknown field `txt`"));
+    /// # Ok::<(), callsheet::Error>(())
+    /// ```
     pub fn parse(name: &str, shown: &str, folder: Folder) -> Result<Self, Error> {
         parse::parse(name, shown, folder)
     }

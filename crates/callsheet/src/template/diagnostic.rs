@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::Event;
+
 /// What a diagnostic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,6 +38,14 @@ pub struct Diagnostic {
     pub kind: DiagnosticKind,
     /// The sentence for people: lower case, no period, user values in backticks.
     pub message: String,
+}
+
+impl Diagnostic {
+    /// Returns the event that tells of it during a composition.
+    pub fn event(&self) -> Event {
+        let facts = [("file", self.file.clone().into())];
+        Event::new("template:diagnostic", facts, self.to_string())
+    }
 }
 
 impl fmt::Display for Diagnostic {

@@ -22,6 +22,19 @@ pub const ALIASES: &[(&str, &[&str])] = &[
 ];
 
 /// The templates of one folder as they were when it was read.
+///
+/// ```
+/// use callsheet::template::{Missing, TemplateSet, Values};
+/// use serde_json::json;
+///
+/// let templates = TemplateSet::parse([("hello.md".to_owned(), b"Hello {{who}}.".to_vec())]);
+/// let template = templates.get("hello").unwrap();
+/// let map = json!({"who": "{{crew}}"});
+/// let values = Values { map: map.as_object().unwrap(), prefix: "" };
+/// let rendered = templates.render(template, values, Missing::Error)?;
+/// assert_eq!(rendered.body.text(), "Hello {{crew}}.", "values are never expanded");
+/// # Ok::<(), callsheet::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct TemplateSet {
     pub(super) templates: Vec<Template>,

@@ -97,7 +97,9 @@ impl Expected {
     fn new(project: &Project, asked: &Asked) -> Self {
         let mut expected = Self::default();
         let mut paths = Vec::new();
-        if asked.is("include_project_context", true) {
+        // A context that is not there is passed over, and still told where somebody names it.
+        let there = !matches!(project.fate(CONTEXT), Fate::Refused(Reason::Missing));
+        if there && asked.is("include_project_context", true) {
             paths.push(CONTEXT.to_owned());
         }
         let mut matching = Vec::new();

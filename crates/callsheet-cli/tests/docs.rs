@@ -1,0 +1,472 @@
+//! The documentation is true: every command in it is run, and prints what the page says.
+//!
+//! `CONTRIBUTING.md` explains the convention. With `UPDATE_DOCS=1` the blocks that differ are written anew instead.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a page that cannot be run fails the test"
+)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// Fewer blocks than this mean that they are no longer found, not that they are gone.
+const FEWEST_BLOCKS: usize = 40;
+
+/// Pages whose links are followed but whose blocks are for other commands than ours.
+const WITHOUT_BLOCKS: [&str; 4] = [
+    "AGENTS.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+];
+
+/// What stands for any text within a line, and on a line of its own for any lines.
+const ANYTHING: char = '…';
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns the pages with blocks, in the order of their paths.
+fn pages() -> Vec<String> {
+    let mut pages = vec!["README.md".to_owned()];
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") {
+            pages.push(format!("docs/{name}"));
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// What a page tells a reader to do, in order.
+#[derive(Debug, PartialEq)]
+enum Part {
+    /// Start over in a new folder of this kind.
+    Project { line: usize, kind: String },
+    /// Write a file.
+    File { path: String, text: String },
+    /// Run commands.
+    Console { first: usize, lines: Vec<String> },
+}
+
+/// Takes the parts out of a page; a problem names its line.
+fn parts(page: &str) -> Result<Vec<Part>, String> {
+    let lines: Vec<&str> = page.lines().collect();
+    let mut parts = Vec::new();
+    let mut named = None;
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at];
+        at += 1;
+        if let Some(kind) = comment(line, "project") {
+            let kind = kind.to_owned();
+            parts.push(Part::Project { line: at, kind });
+        } else if let Some(path) = comment(line, "file") {
+            named = Some(path.to_owned());
+        } else if let Some(fence) = fence(line) {
+            let first = at;
+            let end = lines[first..].iter().position(|line| *line == fence);
+            let end = first + end.ok_or(format!("{first}: the block has no end"))?;
+            at = end + 1;
+            parts.extend(block(
+                &line[fence.len()..],
+                first,
+                &lines[first..end],
+                named.take(),
+            ));
+        }
+    }
+    Ok(parts)
+}
+
+fn comment<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let inner = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
+    inner.strip_prefix(key)?.strip_prefix(": ")
+}
+
+fn fence(line: &str) -> Option<&str> {
+    let len = line.bytes().take_while(|&byte| byte == b'`').count();
+    (len >= 3).then(|| &line[..len])
+}
+
+fn block(kind: &str, first: usize, lines: &[&str], named: Option<String>) -> Option<Part> {
+    if kind == "console" {
+        let lines = lines.iter().map(ToString::to_string).collect();
+        return Some(Part::Console { first, lines });
+    }
+    let heading = lines
+        .first()
+        .and_then(|line| line.strip_prefix("# file: "))
+        .filter(|_| named.is_none());
+    let (path, lines) = match heading {
+        Some(path) => (path.to_owned(), &lines[1..]),
+        None => (named?, lines),
+    };
+    let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+    Some(Part::File { path, text })
+}
+
+/// A command with what it should print.
+#[derive(Debug, PartialEq)]
+struct Step {
+    command: String,
+    expected: Vec<String>,
+}
+
+/// Cuts a console block at its `$` lines; a line that ends in `\` goes on in the next.
+fn steps(lines: &[String]) -> Result<Vec<Step>, String> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut goes_on = false;
+    for line in lines {
+        if let Some(step) = steps.last_mut().filter(|_| goes_on) {
+            step.command.push('\n');
+            step.command.push_str(line);
+            goes_on = line.ends_with('\\');
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            goes_on = command.ends_with('\\');
+            steps.push(Step {
+                command: command.to_owned(),
+                expected: Vec::new(),
+            });
+        } else if let Some(step) = steps.last_mut() {
+            step.expected.push(line.clone());
+        } else {
+            return Err("the block does not begin with `$ `".to_owned());
+        }
+    }
+    if steps.is_empty() {
+        return Err("the block is empty".to_owned());
+    }
+    Ok(steps)
+}
+
+/// Tells whether the lines are those expected, `…` aside.
+fn agree(expected: &[String], actual: &[&str]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((line, rest)) if line.strip_prefix(ANYTHING) == Some("") => {
+            (1..=actual.len()).any(|skip| agree(rest, &actual[skip..]))
+        }
+        Some((line, rest)) => actual
+            .split_first()
+            .is_some_and(|(first, others)| line_agrees(line, first) && agree(rest, others)),
+    }
+}
+
+fn line_agrees(expected: &str, actual: &str) -> bool {
+    let mut pieces = expected.split(ANYTHING);
+    let Some(mut left) = actual.strip_prefix(pieces.next().unwrap_or_default()) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return left.is_empty();
+    };
+    for piece in pieces {
+        let Some((_, after)) = left.split_once(piece) else {
+            return false;
+        };
+        left = after;
+    }
+    left.ends_with(last)
+}
+
+/// The folder that the blocks of a page run in.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(kind: &str) -> Result<Self, String> {
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        match kind {
+            "empty" => {}
+            "demo" => {
+                let (_, code) = place.run("callsheet demo .", 0);
+                assert_eq!(code, 0, "`callsheet demo .` makes the project");
+            }
+            other => return Err(format!("no project of kind `{other}`")),
+        }
+        Ok(place)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = self.folder.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    /// Runs a command line as a shell does, without any variable of ours; `$?` is the last exit code.
+    fn run(&self, command: &str, last: i32) -> (String, i32) {
+        let program = Path::new(env!("CARGO_BIN_EXE_callsheet"));
+        let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+        let output = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(format!("exec 2>&1\n(exit {last})\n{command}"))
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (text, output.status.code().unwrap_or(-1))
+    }
+}
+
+/// What a page looked like when it was run.
+#[derive(Default)]
+struct Outcome {
+    blocks: usize,
+    /// What nobody can mend but its author.
+    problems: Vec<String>,
+    updates: Vec<Update>,
+}
+
+/// A block that differs: where it stands, what is wrong, and the lines it should have.
+struct Update {
+    first: usize,
+    len: usize,
+    complaint: String,
+    lines: Vec<String>,
+}
+
+fn run_page(name: &str, page: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut place = None;
+    let parts = parts(page).unwrap_or_else(|problem| {
+        outcome.problems.push(format!("{name}:{problem}"));
+        Vec::new()
+    });
+    for part in parts {
+        let result = match part {
+            Part::Project { line, kind } => Place::new(&kind)
+                .map(|new| place = Some(new))
+                .map_err(|problem| format!("{name}:{line}: {problem}")),
+            Part::File { path, text } => match &place {
+                Some(place) => {
+                    place.write(&path, &text);
+                    Ok(())
+                }
+                None => Err(format!(
+                    "{name}: the file `{path}` stands before any project"
+                )),
+            },
+            Part::Console { first, lines } => {
+                outcome.blocks += 1;
+                run_block(place.as_ref(), first, &lines)
+                    .map(|update| outcome.updates.extend(update))
+                    .map_err(|problem| format!("{name}:{first}: {problem}"))
+            }
+        };
+        outcome.problems.extend(result.err());
+    }
+    outcome
+}
+
+/// Runs a block; returns what to change, if it differs.
+fn run_block(
+    place: Option<&Place>,
+    first: usize,
+    lines: &[String],
+) -> Result<Option<Update>, String> {
+    let place = place.ok_or("no project is chosen before this block")?;
+    let steps = steps(lines)?;
+    let mut complaint = String::new();
+    let mut update = Vec::new();
+    let mut last = 0;
+    for (nth, step) in steps.iter().enumerate() {
+        let (text, code) = place.run(&step.command, last);
+        let actual: Vec<&str> = text.lines().collect();
+        update.extend(format!("$ {}", step.command).lines().map(str::to_owned));
+        if agree(&step.expected, &actual) {
+            update.extend(step.expected.iter().cloned());
+        } else {
+            update.extend(actual.iter().map(ToString::to_string));
+            // Writing to a string cannot fail.
+            let _ = write!(complaint, "`{}` printed\n{text}\n", step.command);
+        }
+        let asked = steps
+            .get(nth + 1)
+            .is_some_and(|next| next.command == "echo $?");
+        if code != 0 && !asked {
+            let command = &step.command;
+            return Err(format!(
+                "`{command}` exits with {code}; say so with `$ echo $?` below it\n{text}"
+            ));
+        }
+        last = code;
+    }
+    Ok((!complaint.is_empty()).then_some(Update {
+        first,
+        len: lines.len(),
+        complaint,
+        lines: update,
+    }))
+}
+
+fn updated(page: &str, updates: Vec<Update>) -> String {
+    let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
+    for update in updates.into_iter().rev() {
+        lines.splice(update.first..update.first + update.len, update.lines);
+    }
+    lines
+        .into_iter()
+        .flat_map(|line| [line, "\n".to_owned()])
+        .collect()
+}
+
+#[test]
+fn every_block_prints_what_the_page_says() {
+    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    let mut blocks = 0;
+    let mut problems = Vec::new();
+    for name in pages() {
+        let file = root().join(&name);
+        let page = fs::read_to_string(&file).unwrap();
+        let outcome = run_page(&name, &page);
+        blocks += outcome.blocks;
+        problems.extend(outcome.problems);
+        if update && !outcome.updates.is_empty() {
+            fs::write(&file, updated(&page, outcome.updates)).unwrap();
+        } else {
+            let differ = outcome.updates.iter();
+            problems.extend(differ.map(|it| format!("{name}:{}: {}", it.first, it.complaint)));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+    assert!(
+        blocks >= FEWEST_BLOCKS,
+        "{blocks} blocks are fewer than {FEWEST_BLOCKS}"
+    );
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let mut broken = Vec::new();
+    for name in pages().into_iter().chain(WITHOUT_BLOCKS.map(str::to_owned)) {
+        let file = root().join(&name);
+        let page = fs::read_to_string(&file).unwrap();
+        for link in links(&page) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => file.clone(),
+                path => file.parent().unwrap().join(path),
+            };
+            let heading_found = || {
+                let text = fs::read_to_string(&target).unwrap_or_default();
+                anchors(&text).any(|found| found == anchor)
+            };
+            if !target.exists() || !anchor.is_empty() && !heading_found() {
+                broken.push(format!("{name}: `{link}` leads nowhere"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+/// Returns the targets of links within the repository.
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    page.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')').map(|(link, _)| link))
+        .filter(|link| !link.contains("://") && !link.contains(['\n', ' ', '`']))
+}
+
+/// Returns the anchors that a page's headings have.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let headings = page.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect()
+    })
+}
+
+#[test]
+fn a_page_that_is_wrong_is_named_with_its_place() {
+    let page = "\
+```console
+$ callsheet --version
+```
+
+<!-- project: empty -->
+
+```toml
+# file: a/b.toml
+x = 1
+```
+
+```console
+$ cat a/b.toml
+x = 2
+$ cat a/*.toml | sed 's/x/y/'
+…
+$ callsheet nothing >/dev/null 2>&1
+```
+
+```console
+output
+```
+";
+    let outcome = run_page("page.md", page);
+    assert_eq!(
+        outcome.problems,
+        [
+            "page.md:1: no project is chosen before this block",
+            "page.md:12: `callsheet nothing >/dev/null 2>&1` exits with 2; say so with `$ echo $?` below it\n",
+            "page.md:20: the block does not begin with `$ `",
+        ]
+    );
+    let fixed = page.replace("nothing >/dev/null 2>&1", "--version >/dev/null");
+    let outcome = run_page("page.md", &fixed);
+    assert_eq!(
+        outcome.updates[0].complaint,
+        "`cat a/b.toml` printed\nx = 1\n\n"
+    );
+    let again = run_page("page.md", &updated(&fixed, outcome.updates));
+    assert_eq!((again.updates.len(), again.blocks), (0, 3));
+}
+
+#[test]
+fn dots_match_what_they_stand_for_and_nothing_else() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    for (expected, actual, agrees) in [
+        ("a\n…\nc", "a\nb\nb\nc", true),
+        ("a\n…\nc", "a\nc", false),
+        ("a\n…", "a\nb", true),
+        ("a\n…", "a", false),
+        ("b3:…, x", "b3:12, x", true),
+        ("b3:…, x", "b3:12, y", false),
+        ("a…b…c", "a1b2c", true),
+        ("a…b…c", "ac", false),
+        ("a", "a\nb", false),
+        ("", "", true),
+    ] {
+        let actual: Vec<&str> = actual.lines().collect();
+        assert_eq!(agree(&lines(expected), &actual), agrees, "{expected:?}");
+    }
+    assert_eq!(
+        steps(&lines("$ a \\\n  b\nc")).unwrap()[0].command,
+        "a \\\n  b"
+    );
+    assert_eq!(
+        anchors("## Exit `codes` now").next().unwrap(),
+        "exit-codes-now"
+    );
+    assert_eq!(
+        links("[a](b.md#c) [d](https://x)").collect::<Vec<_>>(),
+        ["b.md#c"]
+    );
+}

@@ -1,0 +1,191 @@
+//! Runs the conformance corpus: every file below `tests/compose/` is a composition with its exact result.
+//!
+//! The format is described in `tests/compose/README.md`; it knows nothing of Rust, so that other implementations can
+//! run the same cases.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod corpus;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use callsheet::recipe::built_in;
+use callsheet::{Budget, Composition, Error, Inputs, Options, Recipe, Root, compose};
+use serde_json::{Value, json};
+
+use corpus::Case;
+
+/// Fewer cases than these mean that the corpus was not found, not that it is small.
+const LEAST: [(&str, usize); 4] = [
+    ("injection", 45),
+    ("layers", 40),
+    ("pack", 12),
+    ("user", 10),
+];
+
+#[test]
+fn every_case_gives_exactly_what_it_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compose");
+    let mut failures = String::new();
+    for (group, least) in LEAST {
+        let cases = cases_in(&folder.join(group));
+        assert!(
+            cases.len() >= least,
+            "only {} cases in {group}",
+            cases.len()
+        );
+        for path in cases {
+            let name = format!("{group}/{}", path.file_name().unwrap().to_string_lossy());
+            let text = std::fs::read_to_string(&path).unwrap();
+            let case =
+                serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            for failure in run(group, &case) {
+                writeln!(failures, "\n{name}: {}\n{failure}", case.description).unwrap();
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+fn cases_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut cases: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+/// Returns everything in which the composition differs from what the case says.
+fn run(group: &str, case: &Case) -> Vec<String> {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    case.lay_out(&root);
+    let composed = composed(group, case, &root);
+    match (&case.expected, &case.error, composed) {
+        (Some(expected), None, Ok(composition)) => {
+            let mut differences = Vec::new();
+            differences.extend(difference("text", &expected.utf8(), &composition.text));
+            differences.extend(json_difference(
+                "events",
+                &case.events,
+                &json!(composition.events),
+            ));
+            differences.extend(json_difference(
+                "omissions",
+                &case.omissions,
+                &omissions(&composition),
+            ));
+            differences.extend(json_difference(
+                "tools",
+                &case.tools,
+                &json!(composition.prompt.tools),
+            ));
+            differences
+        }
+        (None, Some(expected), Err(error)) => {
+            difference("error", &expected.utf8(), &error.to_string())
+                .into_iter()
+                .collect()
+        }
+        (Some(_), None, Err(error)) => vec![format!("expected a prompt, found the error\n{error}")],
+        (None, Some(_), Ok(composition)) => {
+            vec![format!(
+                "expected an error, found the prompt\n{}",
+                composition.text
+            )]
+        }
+        _ => vec!["a case needs either `expected` or `error`".to_owned()],
+    }
+}
+
+fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error> {
+    let own;
+    let recipe = if case.recipe.is_empty() {
+        built_in(group).unwrap()?
+    } else {
+        let files = case
+            .recipe
+            .iter()
+            .map(|(name, text)| (name.clone(), text.utf8()));
+        own = Recipe::parse("mine", "callsheet/recipes/mine", files.collect())?;
+        &own
+    };
+    let options = Options {
+        budget: Budget {
+            bytes: case.options.byte_budget,
+            tokens: case.options.token_budget,
+        },
+        ..Options::default()
+    };
+    compose(
+        recipe,
+        &case.input,
+        &Inputs::new(Root::open(root)?),
+        &options,
+    )
+}
+
+fn omissions(composition: &Composition) -> Value {
+    let omissions = composition.manifest.omissions.iter();
+    omissions
+        .map(|lost| json!({"layer": lost.layer, "name": lost.name, "reason": lost.reason}))
+        .collect()
+}
+
+fn json_difference(what: &str, expected: &Value, actual: &Value) -> Option<String> {
+    let print = |value: &Value| serde_json::to_string_pretty(value).unwrap();
+    difference(what, &print(expected), &print(actual))
+}
+
+/// Shows the lines in which two texts differ, with the equal ones around them left out.
+fn difference(what: &str, expected: &str, actual: &str) -> Option<String> {
+    if expected == actual {
+        return None;
+    }
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (expected.split('\n').collect(), actual.split('\n').collect());
+    let same = old
+        .iter()
+        .zip(&new)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let most = old.len().min(new.len()) - same;
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(most)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let mut shown = format!("  {what} differs from line {} on:\n", same + 1);
+    for (sign, lines) in [
+        ('-', &old[same..old.len() - tail]),
+        ('+', &new[same..new.len() - tail]),
+    ] {
+        for line in lines {
+            let start: String = line.chars().take(200).collect();
+            let rest = if start.len() < line.len() {
+                format!(" … ({} bytes)", line.len())
+            } else {
+                String::new()
+            };
+            writeln!(shown, "  {sign} {start:?}{rest}").unwrap();
+        }
+    }
+    Some(shown)
+}
+
+#[test]
+fn a_difference_is_shown_by_its_lines() {
+    assert_eq!(difference("text", "a\nb\nc", "a\nb\nc"), None);
+    assert_eq!(
+        difference("text", "a\nb\nd", "a\nc\nc\nd").unwrap(),
+        "  text differs from line 2 on:\n  - \"b\"\n  + \"c\"\n  + \"c\"\n"
+    );
+    assert_eq!(
+        difference("text", "a", "a\n").unwrap(),
+        "  text differs from line 2 on:\n  + \"\"\n"
+    );
+}

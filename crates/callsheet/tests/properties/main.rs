@@ -1,0 +1,18 @@
+//! What holds for every composition, tried on random projects, inputs and budgets.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod budget;
+mod builder;
+mod maps;
+mod project;
+
+use proptest::prelude::ProptestConfig;
+
+/// Returns a configuration that leaves no files behind.
+fn cases(number: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: number,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
