@@ -91,7 +91,14 @@ impl From<callsheet::Error> for Failure {
             .and_then(|found| did_you_mean(found, error.allowed()))
         {
             Some(name) => failure.hint(format!("did you mean `{name}`?")),
-            None if error.allowed().is_empty() => failure,
+            // What the message lists already is not listed again.
+            None if error
+                .allowed()
+                .iter()
+                .all(|name| error.detail().contains(&format!("`{name}`"))) =>
+            {
+                failure
+            }
             None => {
                 let allowed: Vec<String> = error
                     .allowed()

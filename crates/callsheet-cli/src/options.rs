@@ -1,7 +1,7 @@
 //! The arguments that say what is composed and how, shared by all commands that compose.
 
 use callsheet::tokens::Encoding;
-use callsheet::{Budget, Composition, Options, compose};
+use callsheet::{Budget, Composition, ErrorKind, Options, compose};
 
 use crate::failure::Failure;
 use crate::input;
@@ -95,11 +95,16 @@ impl InputArgs {
         let inputs = project.inputs()?;
         let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
         composed.map_err(|error| {
-            let from_input = error.kind() == callsheet::ErrorKind::BadInput;
-            match shown {
-                Some(file) if from_input => error.at(file, None).into(),
-                _ => error.into(),
+            if error.kind() != ErrorKind::BadInput {
+                return error.into();
             }
+            let error = match shown {
+                Some(file) => error.at(file, None),
+                None => error,
+            };
+            Failure::from(error).hint(format!(
+                "`callsheet schema {name}` prints what the recipe takes"
+            ))
         })
     }
 }

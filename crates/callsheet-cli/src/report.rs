@@ -1,10 +1,11 @@
 //! Compositions as documents for programs and tables for people.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use callsheet::manifest::Manifest;
 use callsheet::recipe::Shape;
-use callsheet::{Composition, Omission};
+use callsheet::{Composition, Omission, Role};
 use serde_json::{Map, Value, json};
 
 use crate::output::{Output, Talk};
@@ -40,25 +41,26 @@ pub(crate) fn document(composition: &Composition) -> Value {
 }
 
 /// Returns the composition as messages: consecutive sections of one role are one message.
+///
+/// What stands between two messages belongs to neither; everything else of the text is in one of them.
 pub(crate) fn messages(composition: &Composition) -> Value {
-    let sections = &composition.manifest.sections;
-    let mut messages: Vec<(Value, usize)> = Vec::new();
-    for (index, section) in sections.iter().enumerate() {
-        let start = if index == 0 { 0 } else { section.start };
-        let role = json!(section.role);
-        if messages.last().is_none_or(|(last, _)| *last != role) {
-            messages.push((role, start));
+    let places = &composition.source_map.places;
+    let mut messages: Vec<(Role, Range<usize>)> = Vec::new();
+    for (section, place) in composition.prompt.sections.iter().zip(places) {
+        match messages.last_mut() {
+            Some((role, range)) if *role == section.role => range.end = place.framed.end,
+            _ => messages.push((section.role, place.framed.clone())),
         }
     }
-    let ends = messages
-        .iter()
-        .skip(1)
-        .map(|(_, start)| *start)
-        .chain([composition.text.len()]);
-    let ends: Vec<usize> = ends.collect();
-    let messages = messages.into_iter().zip(ends);
+    if let Some((_, first)) = messages.first_mut() {
+        first.start = 0;
+    }
+    if let Some((_, last)) = messages.last_mut() {
+        last.end = composition.text.len();
+    }
+    let messages = messages.into_iter();
     messages
-        .map(|((role, start), end)| json!({"role": role, "content": composition.text[start..end]}))
+        .map(|(role, range)| json!({"role": role, "content": composition.text[range]}))
         .collect()
 }
 

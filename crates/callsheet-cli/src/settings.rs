@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use callsheet::ErrorKind;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -43,11 +44,8 @@ impl Settings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub(crate) fn parse(text: &str, file: &str) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            let line = 1 + text[..at.min(text.len())].matches('\n').count();
-            let message = error.message().trim().replace('\n', ", ");
-            Failure::input(format!("{file}:{line}: {message}"))
-                .hint("`callsheet schema --settings` prints what is allowed")
+            let error = callsheet::Error::toml(ErrorKind::BadInput, file, text, &error);
+            Failure::from(error).hint("`callsheet schema --settings` prints what is allowed")
         })
     }
 

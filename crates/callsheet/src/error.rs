@@ -68,6 +68,22 @@ impl Error {
             .expecting(found, allowed)
     }
 
+    /// Makes the error of a TOML text that does not fit its type.
+    pub fn toml(kind: ErrorKind, file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let at = error.span().map_or(0, |span| span.start);
+        let message = error.message().trim().replace('\n', ", ");
+        let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
+        let unknown = message
+            .starts_with("unknown field")
+            .then(|| names.next())
+            .flatten();
+        let told = Self::new(kind, message.clone()).at(file, line_of(text, at));
+        match unknown {
+            Some(found) => told.expecting(&found, names),
+            None => told,
+        }
+    }
+
     /// Adds what was found and what would have been allowed.
     #[must_use]
     pub fn expecting<S: Into<String>>(

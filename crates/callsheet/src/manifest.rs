@@ -113,7 +113,7 @@ impl Manifest {
         text: &str,
         map: &SourceMap,
     ) -> Self {
-        let sections = prompt.sections.iter().zip(&map.bodies);
+        let sections = prompt.sections.iter().zip(&map.places);
         Self {
             schema: "callsheet.manifest/1",
             engine: ENGINE,
@@ -128,7 +128,7 @@ impl Manifest {
             encoding: None,
             budget: BudgetRecord::default(),
             sections: sections
-                .map(|(section, body)| record(section, body.clone()))
+                .map(|(section, place)| record(section, place.body.clone()))
                 .collect(),
             tools: prompt
                 .tools

@@ -175,7 +175,10 @@ fn fill(schema: &Value, value: &mut Value) {
     };
     for (name, field) in fields {
         if !object.contains_key(name) {
-            let nested = field.get("properties").map(|_| Value::Object(Map::new()));
+            // Only what can be nothing but an object is made one, to hold the defaults of its fields.
+            let object_only =
+                properties(field).is_some() && field.get("type") == Some(&Value::from("object"));
+            let nested = object_only.then(|| Value::Object(Map::new()));
             let Some(default) = field.get("default").cloned().or(nested) else {
                 continue;
             };

@@ -10,6 +10,9 @@ use crate::trace::{Span, Transform};
 /// The layer and source of bytes that belong to the recipe as a whole.
 pub const FRAME: &str = "frame";
 
+/// The name and version of the shape of a map.
+const SCHEMA: &str = "callsheet.source_map/1";
+
 /// Some consecutive bytes of a prompt with one provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapSpan {
@@ -41,18 +44,23 @@ pub struct MapSpan {
 /// Where every byte of a prompt came from, in order and without gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceMap {
+    /// The name and version of this shape.
+    #[serde(default)]
+    pub schema: String,
     /// The spans.
     pub spans: Vec<MapSpan>,
-    /// The byte range of each section's body, in the order of the sections.
+    /// Where each section stands, in the order of the sections.
     #[serde(skip)]
-    pub bodies: Vec<Range<usize>>,
+    pub places: Vec<SectionPlace>,
 }
 
 /// Where a section stands in the prompt.
-#[derive(Clone, Debug)]
-pub(crate) struct Mapped {
-    pub(crate) framed: Range<usize>,
-    pub(crate) body: Range<usize>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionPlace {
+    /// Its byte range with its frame.
+    pub framed: Range<usize>,
+    /// The byte range of its body.
+    pub body: Range<usize>,
 }
 
 impl SourceMap {
@@ -60,7 +68,7 @@ impl SourceMap {
     pub(crate) fn new(
         text: &str,
         spans: Vec<Span>,
-        mapped: Vec<Mapped>,
+        mapped: Vec<SectionPlace>,
         sections: &[Section],
     ) -> Self {
         let mut out = Vec::with_capacity(spans.len() + 2 * sections.len());
@@ -83,8 +91,11 @@ impl SourceMap {
                 start = end;
             }
         }
-        let bodies = mapped.into_iter().map(|mapped| mapped.body).collect();
-        Self { spans: out, bodies }
+        Self {
+            schema: SCHEMA.to_owned(),
+            spans: out,
+            places: mapped,
+        }
     }
 
     /// Returns the span that holds the byte at `offset`.

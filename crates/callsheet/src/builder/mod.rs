@@ -5,38 +5,33 @@
 
 mod depth;
 mod memory;
+mod piece;
 mod prepare;
+mod prompts;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 pub use memory::{FileMemory, MemorySource, ProjectContext, RuleSource};
 pub(crate) use prepare::prepare;
+pub use prompts::packaged;
 
+use self::piece::{input_piece, section_piece};
+use self::prompts::Prompts;
 use crate::compose::{Composition, Inputs, Options, assemble};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
 use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
-use crate::text::title;
-use crate::trace::{Origin, OriginKind, Traced, Transform};
+use crate::trace::Origin;
 use crate::{Error, Event};
 
 /// The context section that selects execution rules by depth.
 const TASK_DEPTH: &str = "task_depth";
 
-/// Where a builder finds its templates.
-#[derive(Clone, Debug, Default)]
-enum Prompts {
-    /// The ones that come with the library.
-    #[default]
-    Packaged,
-    /// A folder and nothing else.
-    Folder(PathBuf),
-    /// A folder whose templates win over the packaged ones of the same name.
-    Over(PathBuf),
-}
+/// The event of a layer that could not be loaded.
+const LAYER_FAILED: &str = "layer:failed";
 
 /// Collects the layers of one prompt.
 ///
@@ -63,7 +58,6 @@ pub struct PromptBuilder {
     rule_source: Option<Box<dyn RuleSource>>,
     prompts: Prompts,
     missing: Missing,
-    templates: OnceLock<TemplateSet>,
     identity: Option<Piece>,
     identity_events: Vec<Event>,
     project_context: Option<ProjectContext>,
@@ -104,14 +98,14 @@ impl PromptBuilder {
     /// Takes templates from this folder only; a folder that does not exist has none.
     #[must_use]
     pub fn with_prompts_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::Folder(folder.into());
+        self.prompts = Prompts::folder(folder.into());
         self
     }
 
     /// Takes templates from this folder first, then the packaged ones.
     #[must_use]
     pub fn with_prompts_over_packaged(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::Over(folder.into());
+        self.prompts = Prompts::over_packaged(folder.into());
         self
     }
 
@@ -131,12 +125,7 @@ impl PromptBuilder {
         let others = self.events.len();
         self.identity = self.render_piece("identity", name, variables, "identity.variables.")?;
         if self.identity.is_none() {
-            let message = format!("no template named `{name}`; the identity is empty");
-            self.events.push(Event::new(
-                "identity:unknown",
-                [("name", Value::from(name))],
-                message,
-            ));
+            self.events.push(unknown(name, "the identity is empty"));
         }
         self.identity_events = self.events.split_off(others);
         Ok(())
@@ -152,6 +141,7 @@ impl PromptBuilder {
         match memory.project_context(project) {
             Ok(context) => {
                 self.project_context = context.filter(|context| !context.body.is_blank());
+                self.loaded("project-context");
             }
             Err(error) => self.degrade("project-context", &error),
         }
@@ -163,7 +153,10 @@ impl PromptBuilder {
             return;
         };
         match source.rules(self.project_id.as_deref(), query) {
-            Ok(rules) => self.set_rules(rules.as_deref().unwrap_or_default()),
+            Ok(rules) => {
+                self.set_rules(rules.as_deref().unwrap_or_default());
+                self.loaded("rules");
+            }
             Err(error) => {
                 self.rules = None;
                 self.degrade("rules", &error);
@@ -178,12 +171,16 @@ impl PromptBuilder {
     }
 
     fn degrade(&mut self, layer: &str, error: &Error) {
+        self.loaded(layer);
         let message = format!("the layer `{layer}` could not be loaded: {error}");
-        self.events.push(Event::new(
-            "layer:failed",
-            [("layer", Value::from(layer))],
-            message,
-        ));
+        let facts = [("layer", Value::from(layer))];
+        self.events.push(Event::new(LAYER_FAILED, facts, message));
+    }
+
+    /// Forgets that a layer failed before.
+    fn loaded(&mut self, layer: &str) {
+        self.events
+            .retain(|event| event.kind != LAYER_FAILED || event.payload["layer"] != layer);
     }
 
     /// Appends a named block of context; blank content is ignored, and the name is never printed.
@@ -212,10 +209,11 @@ impl PromptBuilder {
         if name == TASK_DEPTH {
             let (template, variables) = depth::select(data, &field)?;
             let prefix = format!("{field}.data.");
-            if let Some(piece) =
-                self.render_piece("execution_rules", template, &variables, &prefix)?
-            {
-                self.context.push(piece);
+            match self.render_piece("execution_rules", template, &variables, &prefix)? {
+                Some(piece) => self.context.push(piece),
+                None => self
+                    .events
+                    .push(unknown(template, "there are no execution rules")),
             }
             return Ok(());
         }
@@ -263,7 +261,7 @@ impl PromptBuilder {
             tools: self.tools.clone(),
             ..Prepared::default()
         };
-        let read = self.templates.get().map(TemplateSet::diagnostics);
+        let read = self.prompts.read().map(TemplateSet::diagnostics);
         let told = read.unwrap_or_default().iter().map(Diagnostic::event);
         let own = self.identity_events.iter().chain(&self.events).cloned();
         prepared.events = told.chain(own).collect();
@@ -305,16 +303,12 @@ impl PromptBuilder {
 
     /// Forgets the templates that were read; the next access reads them afresh.
     pub fn reload(&mut self) {
-        self.templates = OnceLock::new();
+        self.prompts.forget();
     }
 
     /// Returns the snapshot of the templates, read at the first access.
     pub fn templates(&self) -> &TemplateSet {
-        self.templates.get_or_init(|| match &self.prompts {
-            Prompts::Packaged => packaged(),
-            Prompts::Folder(folder) => crate::inputs::read_templates(folder),
-            Prompts::Over(folder) => crate::inputs::read_templates(folder).layered_over(packaged()),
-        })
+        self.prompts.snapshot()
     }
 
     fn render(
@@ -345,15 +339,7 @@ impl PromptBuilder {
         let Some((rendered, source)) = self.render(name, variables, prefix)? else {
             return Ok(None);
         };
-        for missing in &rendered.missing {
-            let message = format!("`{{{{{missing}}}}}` in `{}` has no value", source.name);
-            let facts = [
-                ("template", Value::from(name)),
-                ("name", Value::from(missing.as_str())),
-            ];
-            self.events
-                .push(Event::new("template:missing", facts, message));
-        }
+        self.events.extend(rendered.events(&source.name));
         let piece = Piece {
             name: section.to_owned(),
             body: rendered.body,
@@ -363,70 +349,9 @@ impl PromptBuilder {
     }
 }
 
-/// Returns the templates that come with the library.
-pub fn packaged() -> TemplateSet {
-    let files = PACKAGED
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    TemplateSet::parse(files)
-}
-
-macro_rules! packaged_templates {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../templates/", $name)))),*]
-    };
-}
-
-const PACKAGED: [(&str, &str); 6] = packaged_templates![
-    "controlled-splitting.md",
-    "execution-focus.md",
-    "hook-executor.md",
-    "plan-structure-guide.md",
-    "supervisor.md",
-    "task-agent.md",
-];
-
-fn input_piece(name: &str, field: &str, text: &str) -> Piece {
-    let source = Origin::new(OriginKind::Input, field, text);
-    Piece {
-        name: name.to_owned(),
-        body: Traced::whole(text, &source),
-        source,
-    }
-}
-
-fn section_piece(name: &str, data: &Map<String, Value>, field: &str) -> Piece {
-    let whole = Value::Object(data.clone()).to_string();
-    let source = Origin::new(OriginKind::Input, format!("{field}.data"), &whole);
-    let name_origin = Origin::new(OriginKind::Input, format!("{field}.name"), name);
-    let mut body = Traced::frame("## ");
-    let heading = title(&name.replace('_', " "));
-    body.push(&Traced::transformed(
-        heading,
-        &name_origin,
-        name.len(),
-        Transform::Converted,
-    ));
-    for (key, value) in data {
-        body.push_frame("\n- **");
-        body.push(&Traced::transformed(
-            key.as_str(),
-            &source,
-            whole.len(),
-            Transform::Converted,
-        ));
-        body.push_frame(":** ");
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let origin = Origin::new(OriginKind::Input, format!("{field}.data.{key}"), &text);
-        body.push(&Traced::whole(text, &origin));
-    }
-    Piece {
-        name: name.to_owned(),
-        body,
-        source,
-    }
+fn unknown(name: &str, consequence: &str) -> Event {
+    let message = format!("no template named `{name}`; {consequence}");
+    Event::new("template:unknown", [("name", Value::from(name))], message)
 }
 
 #[cfg(test)]

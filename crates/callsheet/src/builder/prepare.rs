@@ -110,7 +110,10 @@ fn add_block(builder: &mut PromptBuilder, index: usize, block: &Value) -> Result
         .get("name")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    match (block.get("content"), block.get("data")) {
+    let given = |field: &str| block.get(field).filter(|value| !value.is_null());
+    let named = |field: &str| block.get(field).is_some();
+    match (given("content"), given("data")) {
+        (None, None) if named("content") || named("data") => Ok(()),
         (Some(_), Some(_)) => {
             let detail = format!("`context[{index}]`: `content` and `data` exclude each other");
             Err(Error::new(ErrorKind::BadInput, detail))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::recipe::{Frame, Recipe, suffixes};
+use crate::recipe::{Escape, Frame, Recipe, suffixes};
 use crate::section::Section;
 use crate::source::Gathered;
 use crate::{Error, Event};
@@ -61,6 +61,12 @@ fn free_suffix(outer: &Frame, inner: &BTreeMap<&str, Frame>, sections: &[Section
 }
 
 fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event> {
+    let [own, ..] = frames else {
+        return None;
+    };
+    if own.escape == Escape::Json {
+        return None;
+    }
     let name = &section.name;
     let facts = |boundary: &str| {
         [
@@ -78,11 +84,10 @@ fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event
         let message = format!("`{name}` contains `{boundary}`, which ends its own frame");
         return Some(Event::new("boundary:collision", facts(&boundary), message));
     }
-    let framed = frames.iter().any(|frame| frame.open.contains("{{path}}"));
-    (framed && frames[0].escape != crate::recipe::Escape::Json && name.contains(char::is_control))
-        .then(|| {
-            let message =
-                format!("the name {name:?} contains a control character, which breaks its frame");
-            Event::new("boundary:collision", facts("path"), message)
-        })
+    let named = frames.iter().any(|frame| frame.open.contains("{{path}}"));
+    (named && name.contains(char::is_control)).then(|| {
+        let message =
+            format!("the name {name:?} contains a control character, which breaks its frame");
+        Event::new("boundary:collision", facts("path"), message)
+    })
 }

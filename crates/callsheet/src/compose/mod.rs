@@ -105,6 +105,7 @@ pub fn assemble(
     omissions.append(&mut gathered.omissions);
 
     let prompt = Prompt::new(recipe, fields, &suffix, gathered.sections, prepared.tools)?;
+    let nothing_found = prompt.sections.is_empty();
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
     let (text, source_map) = prompt.render();
@@ -113,9 +114,7 @@ pub fn assemble(
         manifest.count(options.encoding, &text);
     }
     check_limits(recipe, fields, &manifest, &mut events)?;
-    if prompt.sections.is_empty()
-        && let Some(notice) = &recipe.empty
-    {
+    if nothing_found && let Some(notice) = &recipe.empty {
         events.push(notice.event(fields, &[]));
     }
     manifest.budget = BudgetRecord {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::Error;
 use crate::recipe::{Recipe, Shape};
 use crate::section::Section;
-use crate::source_map::{Mapped, SourceMap};
+use crate::source_map::{SectionPlace, SourceMap};
 use crate::trace::Traced;
 
 /// The ordered sections plus tools, before rendering.
@@ -126,14 +126,14 @@ impl Prompt {
     }
 }
 
-fn push_section(out: &mut Traced, section: &Section) -> Mapped {
+fn push_section(out: &mut Traced, section: &Section) -> SectionPlace {
     let start = out.len();
     out.push_frame(&section.open);
     let body_start = out.len();
     out.push(&section.printed());
     let body_end = out.len();
     out.push_frame(&section.close);
-    Mapped {
+    SectionPlace {
         framed: start..out.len(),
         body: body_start..body_end,
     }

@@ -131,10 +131,8 @@ impl Reader<'_> {
     }
 
     fn toml<T: de::DeserializeOwned>(&self) -> Result<T, Error> {
-        toml::from_str(self.text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            self.bad(at..at, error.message().trim().replace('\n', ", "))
-        })
+        toml::from_str(self.text)
+            .map_err(|error| Error::toml(ErrorKind::BadRecipe, &self.file, self.text, &error))
     }
 
     fn condition(&self, text: Option<Spanned<String>>) -> Result<Option<Condition>, Error> {

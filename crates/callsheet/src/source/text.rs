@@ -61,15 +61,7 @@ fn render(
         .recipe
         .templates
         .render(template, values, world.recipe.missing)?;
-    for name in &rendered.missing {
-        let message = format!("`{{{{{name}}}}}` in `{}` has no value", template.file);
-        let facts = [
-            ("layer", layer.name.clone().into()),
-            ("name", name.clone().into()),
-        ];
-        out.events
-            .push(crate::Event::new("template:missing", facts, message));
-    }
+    out.events.extend(rendered.events(&template.file));
     out.add_unless_blank(layer, rendered.body, template.source.clone());
     Ok(())
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::file::Variable;
 use super::scan::{Placeholder, placeholders};
+use crate::Event;
 use crate::text::value_text;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 
@@ -42,6 +43,20 @@ pub struct Rendered {
     pub missing: Vec<String>,
     /// The given values that were not used, in the order given.
     pub unused: Vec<String>,
+}
+
+impl Rendered {
+    /// Returns an event for every placeholder of `file` that got no value.
+    pub fn events(&self, file: &str) -> impl Iterator<Item = Event> {
+        self.missing.iter().map(move |name| {
+            let message = format!("`{{{{{name}}}}}` in `{file}` has no value");
+            let facts = [
+                ("template", Value::from(file)),
+                ("name", Value::from(name.as_str())),
+            ];
+            Event::new("template:missing", facts, message)
+        })
+    }
 }
 
 /// Renders a plain body; never fails, so that [`Missing::Error`] acts like [`Missing::Empty`] here.

@@ -1,0 +1,52 @@
+//! Input fields as pieces of a prompt.
+
+use serde_json::{Map, Value};
+
+use crate::prepare::Piece;
+use crate::text::title;
+use crate::trace::{Origin, OriginKind, Traced, Transform};
+
+/// Returns the text of an input field as a piece.
+pub(super) fn input_piece(name: &str, field: &str, text: &str) -> Piece {
+    let source = Origin::new(OriginKind::Input, field, text);
+    Piece {
+        name: name.to_owned(),
+        body: Traced::whole(text, &source),
+        source,
+    }
+}
+
+/// Returns named data as Markdown: a title, then a line for each key.
+pub(super) fn section_piece(name: &str, data: &Map<String, Value>, field: &str) -> Piece {
+    let whole = Value::Object(data.clone()).to_string();
+    let source = Origin::new(OriginKind::Input, format!("{field}.data"), &whole);
+    let name_origin = Origin::new(OriginKind::Input, format!("{field}.name"), name);
+    let mut body = Traced::frame("## ");
+    let heading = title(&name.replace('_', " "));
+    body.push(&Traced::transformed(
+        heading,
+        &name_origin,
+        name.len(),
+        Transform::Converted,
+    ));
+    for (key, value) in data {
+        body.push_frame("\n- **");
+        body.push(&Traced::transformed(
+            key.as_str(),
+            &source,
+            whole.len(),
+            Transform::Converted,
+        ));
+        body.push_frame(":** ");
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let origin = Origin::new(OriginKind::Input, format!("{field}.data.{key}"), &text);
+        body.push(&Traced::whole(text, &origin));
+    }
+    Piece {
+        name: name.to_owned(),
+        body,
+        source,
+    }
+}
