@@ -89,7 +89,10 @@ pub fn read_templates(folder: &Path) -> TemplateSet {
 /// Reads the files of a folder below a root that are texts, by name.
 pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, String>, Refusal> {
     let mut folder = BTreeMap::new();
-    for name in root.list(relative)?.names {
+    let mut names = root.list(relative)?.names;
+    // With several unreadable files, always the same one is told.
+    names.sort_unstable();
+    for name in names {
         let bytes = root.read(&format!("{relative}/{name}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
             folder.insert(name, text);

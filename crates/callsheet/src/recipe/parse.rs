@@ -164,7 +164,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     let markdown = markdown.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
     let templates = TemplateSet::parse(markdown);
     if let Some(cycle) = templates.include_cycle() {
-        return Err(in_folder(cycle, shown));
+        return Err(cycle.of_kind(ErrorKind::BadRecipe).in_folder(shown));
     }
     let schema = schema(&reader, recipe.schema.as_ref(), &folder)?;
     if recipe.layers.is_empty() {
@@ -180,6 +180,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         .map(|(name, text)| (name.as_str(), text.as_bytes()));
     Ok(Recipe {
         name: name.to_owned(),
+        home: shown.to_owned(),
         description: recipe.description,
         shape: recipe.shape,
         prepare: recipe.prepare,
@@ -198,15 +199,6 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frames,
         folder,
     })
-}
-
-/// Errors of templates name the file only; a user needs the folder as well.
-fn in_folder(error: Error, shown: &str) -> Error {
-    let Some(place) = error.place().cloned() else {
-        return error;
-    };
-    Error::new(ErrorKind::BadRecipe, error.detail())
-        .at(format!("{shown}/{}", place.file), place.line)
 }
 
 fn schema(
