@@ -106,6 +106,12 @@ pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
 }
 
 impl Files {
+    /// Returns the files that will be written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.output, &self.manifest, &self.source_map, &self.events];
+        files.into_iter().filter_map(Option::as_deref)
+    }
+
     /// Hands a composition over: talk first, then the files, then the prompt itself.
     pub(crate) fn deliver(
         &self,

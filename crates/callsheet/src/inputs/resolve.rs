@@ -307,11 +307,15 @@ impl Root {
                 || ".".to_owned(),
                 |path| path.to_string_lossy().into_owned(),
             );
-        let cause = cause.replace(&*self.real.to_string_lossy(), ".");
-        (
-            relative,
-            Some(Refusal::new(Reason::Unreadable).because(cause)),
-        )
+        let errno = error.io_error().and_then(std::io::Error::raw_os_error);
+        let refused = match errno {
+            Some(errno) => refusal(Errno::from_raw_os_error(errno)),
+            None => {
+                let cause = cause.replace(&*self.real.to_string_lossy(), ".");
+                Refusal::new(Reason::Unreadable).because(cause)
+            }
+        };
+        (relative, Some(refused))
     }
 }
 
