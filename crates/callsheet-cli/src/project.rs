@@ -84,7 +84,10 @@ impl Project {
     /// Finds a recipe: the project's own first, then the built-in ones.
     pub(crate) fn recipe(&self, name: &str) -> Result<Found, Failure> {
         let own = self.own_recipes()?;
-        if own.contains_key(name) {
+        let halfway = !name.is_empty()
+            && !name.contains(['/', '.'])
+            && self.root.join(RECIPES).join(name).is_dir();
+        if own.contains_key(name) || halfway {
             return Ok(Found::Own(Box::new(self.own_recipe(name)?)));
         }
         match built_in(name) {
@@ -102,13 +105,13 @@ impl Project {
     /// Reads one of the project's own recipes.
     pub(crate) fn own_recipe(&self, name: &str) -> Result<Recipe, Failure> {
         let shown = format!("{RECIPES}/{name}");
-        let folder = read_folder(&self.open()?, &shown).map_err(|refusal| {
+        let folder = read_folder(&self.open()?, &shown).map_err(|(path, refusal)| {
             let detail = if refusal.detail.is_empty() {
                 String::new()
             } else {
                 format!(": {}", refusal.detail)
             };
-            Failure::input(format!("{shown}: {}{detail}", refusal.reason.sentence()))
+            Failure::input(format!("{path}: {}{detail}", refusal.reason.sentence()))
         })?;
         Ok(Recipe::parse(name, &shown, folder)?)
     }

@@ -82,7 +82,7 @@ fn a_pipe_among_templates_and_recipes() {
     insta::assert_snapshot!(project.callsheet(&["compose", "mine"]), @r"
     exit: 2
     --- stderr
-    error: callsheet/recipes/mine: is no regular file: a named pipe
+    error: callsheet/recipes/mine/pipe.md: is no regular file: a named pipe
     ");
     insta::assert_snapshot!(project.callsheet(&["template", "check"]), @r"
     exit: 1

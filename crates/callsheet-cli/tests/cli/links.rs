@@ -30,9 +30,9 @@ fn a_link_out_of_the_root() {
       </file>
     </file_injections>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-link.md` leads out of the root: a link leads out of the root
-    warning: `_bmad-output/implementation-artifacts/2a-1-relative.md` leads out of the root: a link leads out of the root
-    warning: `out/secret` leads out of the root: a link leads out of the root
+    warning: `_bmad-output/implementation-artifacts/2a-1-link.md` leads out of the root: through a link
+    warning: `_bmad-output/implementation-artifacts/2a-1-relative.md` leads out of the root: through a link
+    warning: `out/secret` leads out of the root: through a link
     "#);
     insta::assert_snapshot!(project.callsheet(&["pack", "-v"]), @r#"
     exit: 0
@@ -46,9 +46,9 @@ fn a_link_out_of_the_root() {
     good
     </file>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-link.md` leads out of the root: a link leads out of the root
-    warning: `_bmad-output/implementation-artifacts/2a-1-relative.md` leads out of the root: a link leads out of the root
-    warning: `out` leads out of the root: a link leads out of the root
+    warning: `_bmad-output/implementation-artifacts/2a-1-link.md` leads out of the root: through a link
+    warning: `_bmad-output/implementation-artifacts/2a-1-relative.md` leads out of the root: through a link
+    warning: `out` leads out of the root: through a link
     note: `_bmad-output/implementation-artifacts/2a-1-within.md` is a link, which is not followed
     "#);
 }
@@ -129,7 +129,7 @@ fn an_artifact_folder_that_is_a_file_or_leads_out() {
     <file_injections rule="DO NOT read these files - content already provided">
     </file_injections>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts` leads out of the root: a link leads out of the root
+    warning: `_bmad-output/implementation-artifacts` leads out of the root: through a link
     warning: injection:empty: No file was found to inject for command 'dev'
     "#);
 }

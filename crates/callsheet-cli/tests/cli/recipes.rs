@@ -203,3 +203,14 @@ fn names_that_are_none() {
     ");
     assert!(!project.path("callsheet").exists());
 }
+
+#[test]
+fn a_folder_without_a_recipe_file_says_what_is_missing() {
+    let project = Project::new();
+    project.file("callsheet/recipes/mine/intro.md", "Hello");
+    insta::assert_snapshot!(project.callsheet(&["compose", "mine"]), @r"
+    exit: 2
+    --- stderr
+    error: callsheet/recipes/mine/recipe.toml: the folder has no such file
+    ");
+}

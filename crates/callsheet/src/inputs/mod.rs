@@ -86,14 +86,21 @@ pub fn read_templates(folder: &Path) -> TemplateSet {
     templates
 }
 
-/// Reads the files of a folder below a root that are texts, by name.
-pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut folder = BTreeMap::new();
-    let mut names = root.list(relative)?.names;
+/// Reads the files of a folder below a root that are texts, by name; a refusal comes with the path it is about.
+pub fn read_folder(
+    root: &Root,
+    relative: &str,
+) -> Result<BTreeMap<String, String>, (String, Refusal)> {
+    let listing = root.list(relative);
+    let mut names = listing
+        .map_err(|refusal| (relative.to_owned(), refusal))?
+        .names;
     // With several unreadable files, always the same one is told.
     names.sort_unstable();
+    let mut folder = BTreeMap::new();
     for name in names {
-        let bytes = root.read(&format!("{relative}/{name}"))?;
+        let path = format!("{relative}/{name}");
+        let bytes = root.read(&path).map_err(|refusal| (path, refusal))?;
         if let Ok(text) = String::from_utf8(bytes) {
             folder.insert(name, text);
         }

@@ -170,9 +170,7 @@ impl Root {
         match real.strip_prefix(&self.real) {
             Ok(inner) if inner.as_os_str().is_empty() => Ok(PathBuf::from(".")),
             Ok(inner) => Ok(inner.to_owned()),
-            Err(_) => {
-                Err(Refusal::new(Reason::OutsideRoot).because("a link leads out of the root"))
-            }
+            Err(_) => Err(Refusal::new(Reason::OutsideRoot).because("through a link")),
         }
     }
 
@@ -334,7 +332,7 @@ fn open_confined(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
 fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::NOENT | Errno::NOTDIR => Refusal::new(Reason::Missing),
-        Errno::XDEV => Refusal::new(Reason::OutsideRoot).because("a link leads out of the root"),
+        Errno::XDEV => Refusal::new(Reason::OutsideRoot).because("through a link"),
         Errno::LOOP => {
             Refusal::new(Reason::Unreadable).because("too many links, or links in a circle")
         }
