@@ -66,9 +66,9 @@ impl ScopeSnapshot {
     /// # Ok::<(), callsheet::Error>(())
     /// ```
     pub fn new(sources: ScopeSources) -> Result<Self, Error> {
-        ScopeGlobs::new("project", &sources.project)?;
-        ScopeGlobs::new("profile", &sources.profile)?;
-        ScopeGlobs::new("task", &sources.task)?;
+        ScopeGlobs::new("scope.default_exclude", &sources.project)?;
+        ScopeGlobs::new("profile.default_exclude", &sources.profile)?;
+        ScopeGlobs::new("task.write_scope", &sources.task)?;
         let exclude: BTreeSet<&String> = sources.project.iter().chain(&sources.profile).collect();
         let mut seen = BTreeSet::new();
         let write = sources.task.iter().filter(|glob| seen.insert(*glob));

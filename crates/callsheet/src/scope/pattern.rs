@@ -54,9 +54,17 @@ fn expand(text: &str, out: &mut Vec<String>) -> Option<()> {
     if out.len() >= MOST_ALTERNATIVES {
         return None;
     }
-    let Some((open, close, commas)) = braces(text)? else {
-        out.push(text.to_owned());
-        return Some(());
+    let (open, close, commas) = match braces(text) {
+        Braces::None => {
+            out.push(text.to_owned());
+            return Some(());
+        }
+        Braces::Unclosed => return None,
+        Braces::Pair {
+            open,
+            close,
+            commas,
+        } => (open, close, commas),
     };
     let mut starts = vec![open + 1];
     starts.extend(commas.iter().map(|comma| comma + 1));
@@ -73,13 +81,21 @@ fn expand(text: &str, out: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// Returns the first pair of braces and the commas between its alternatives.
-#[expect(
-    clippy::type_complexity,
-    reason = "three places in a text, used in one function"
-)]
-fn braces(text: &str) -> Option<Option<(usize, usize, Vec<usize>)>> {
-    let (mut open, mut depth, mut commas) = (None, 0_usize, Vec::new());
+/// What a pattern has of braces.
+enum Braces {
+    None,
+    /// The first pair, and the commas between its alternatives.
+    Pair {
+        open: usize,
+        close: usize,
+        commas: Vec<usize>,
+    },
+    /// Braces or a class that do not end are read by nobody the same way.
+    Unclosed,
+}
+
+fn braces(text: &str) -> Braces {
+    let (mut open, mut depth, mut commas) = (0, 0_usize, Vec::new());
     let (mut escaped, mut in_class) = (false, false);
     for (at, c) in text.char_indices() {
         match c {
@@ -89,17 +105,27 @@ fn braces(text: &str) -> Option<Option<(usize, usize, Vec<usize>)>> {
             _ if in_class => {}
             '[' => in_class = true,
             '{' => {
-                open.get_or_insert(at);
+                open = if depth == 0 { at } else { open };
                 depth += 1;
             }
-            '}' if depth == 1 => return Some(open.map(|open| (open, at, commas))),
-            '}' => depth = depth.checked_sub(1)?,
+            '}' if depth == 0 => return Braces::Unclosed,
+            '}' if depth == 1 => {
+                return Braces::Pair {
+                    open,
+                    close: at,
+                    commas,
+                };
+            }
+            '}' => depth -= 1,
             ',' if depth == 1 => commas.push(at),
             _ => {}
         }
     }
-    // A class or braces that do not end are read by nobody the same way.
-    (depth == 0 && !in_class).then_some(None)
+    if depth == 0 && !in_class {
+        Braces::None
+    } else {
+        Braces::Unclosed
+    }
 }
 
 fn parts(text: &str) -> Option<Vec<Part>> {

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::float_cmp,
+    reason = "scores are shares of small numbers and exact"
+)]
+
 use proptest::prelude::*;
 
 use super::*;
