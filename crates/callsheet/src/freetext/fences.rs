@@ -16,8 +16,8 @@ pub(super) enum Context {
 /// Returns the context of every line.
 ///
 /// Code blocks are plain if each fence stands at the margin and is closed. A fence that is indented or in a list or
-/// quote may end with what it stands in, one behind a tag may be no fence, and one that is never closed swallows all
-/// that follows: then none of them counts as one.
+/// quote may end with what it stands in, one behind a tag or near a line break that Markdown does not know may be no
+/// fence, and one that is never closed swallows all that follows: then none of them counts as one.
 pub(super) fn contexts(text: &str, lines: &[Line], specials: &[Option<Special>]) -> Vec<Context> {
     plain(text, lines, specials).unwrap_or_else(|| vec![Context::Tangled; lines.len()])
 }
@@ -25,7 +25,7 @@ pub(super) fn contexts(text: &str, lines: &[Line], specials: &[Option<Special>])
 fn plain(text: &str, lines: &[Line], specials: &[Option<Special>]) -> Option<Vec<Context>> {
     let mut open: Option<(u8, usize)> = None;
     let mut contexts = Vec::with_capacity(lines.len());
-    let (mut tags, mut fences) = (false, false);
+    let (mut hidden, mut fences) = (false, false);
     for (line, special) in lines.iter().zip(specials) {
         let fence = fence(special.as_ref());
         if let Some(fence) = fence
@@ -39,15 +39,16 @@ fn plain(text: &str, lines: &[Line], specials: &[Option<Special>]) -> Option<Vec
             (None, Some(fence)) if !fence.plain => return None,
             (None, Some(fence)) => (Context::Plain, Some((fence.sign, fence.len))),
             (None, None) => {
-                tags |= line.begins_with_tag(text);
+                hidden |= line.begins_with_tag(text);
                 (Context::Plain, None)
             }
         };
+        hidden |= !line.in_markdown;
         fences |= fence.is_some();
         open = next;
         contexts.push(context);
     }
-    (open.is_none() && !(tags && fences)).then_some(contexts)
+    (open.is_none() && !(hidden && fences)).then_some(contexts)
 }
 
 #[derive(Clone, Copy)]

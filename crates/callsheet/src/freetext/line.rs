@@ -134,7 +134,7 @@ fn special_at(rest: &str) -> Option<(Kind, usize, usize)> {
         sign @ (b'`' | b'~') => {
             let len = count(before, sign);
             let info = &rest[before + len..];
-            let bare = info.trim_start_matches(is_space).is_empty();
+            let bare = info.trim_start_matches([' ', '\t']).is_empty();
             // A run of backticks with more of them behind it is code within a line.
             let plain = sign == b'~' || !info.contains('`');
             let fence = Kind::Fence {

@@ -4,6 +4,7 @@ use callsheet::freetext::restore;
 use callsheet::recipe::built_in;
 use callsheet::{Composition, Error, Inputs, Options, Root, compose};
 use proptest::prelude::*;
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::{Value, json};
 
 use crate::cases;
@@ -126,9 +127,27 @@ fn headings(text: &str) -> Vec<&str> {
         '\u{2029}',
     ];
     let lines = text.split(breaks).map(str::trim);
-    lines
-        .filter(|line| line.trim_start_matches(['>', '-', ' ']).starts_with("## "))
-        .collect()
+    lines.filter(|line| line.starts_with("## ")).collect()
+}
+
+/// Returns the headings that a Markdown parser finds, of any level and anywhere.
+fn parsed_headings(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut inside = false;
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                found.push(format!("{} ", "#".repeat(level as usize)));
+                inside = true;
+            }
+            Event::End(TagEnd::Heading(_)) => inside = false,
+            Event::Text(words) | Event::Code(words) if inside => {
+                found.last_mut().unwrap().push_str(&words);
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn reversed(list: &Value) -> Value {
@@ -145,7 +164,8 @@ proptest! {
         if input["previous"].is_null() {
             expected.retain(|heading| !heading.contains("Digest"));
         }
-        prop_assert_eq!(headings(&text), expected, "{}", text);
+        prop_assert_eq!(headings(&text), expected.as_slice(), "{}", text);
+        prop_assert_eq!(parsed_headings(&text), expected, "{}", text);
         prop_assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
         prop_assert!(!text.contains("the-runner") && !text.contains("the-model"));
     }
