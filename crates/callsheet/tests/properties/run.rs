@@ -70,8 +70,12 @@ fn any_line() -> impl Strategy<Value = String> {
     any_text().prop_map(|text| format!("x{text}"))
 }
 
+fn any_glob() -> impl Strategy<Value = String> {
+    "[a-c]{1,2}(/[a-c*]{1,2}){0,2}"
+}
+
 fn any_path() -> impl Strategy<Value = String> {
-    "[a-c]{1,2}(/[a-c]{1,2}){0,2}"
+    "(\\./)?[a-c]{1,2}(//?[a-c]{1,2}){0,2}/?"
 }
 
 prop_compose! {
@@ -102,7 +106,7 @@ prop_compose! {
         description in prop::option::of(any_text()),
         done_when in prop::collection::vec(any_line(), 0..3),
         rules in prop::collection::vec(any_line(), 0..3),
-        globs in prop::collection::vec(any_path(), 0..3),
+        globs in prop::collection::vec(any_glob(), 0..3),
         read_first in prop::collection::vec(any_path(), 0..4),
         previous in prop::option::of(any_previous()),
         more in any_line(),
@@ -148,6 +152,15 @@ fn parsed_headings(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Returns the text of an input field by its path, such as `previous.checks[2].name`.
+fn field_text(input: &Value, path: &str) -> String {
+    let pointer = path.replace('.', "/").replace('[', "/").replace(']', "");
+    let value = input.pointer(&format!("/{pointer}")).unwrap();
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn reversed(list: &Value) -> Value {
@@ -205,7 +218,15 @@ proptest! {
         let composition = composed(&input).unwrap();
         let spans = &composition.source_map.spans;
         let joined: String = spans.iter().map(|span| &composition.text[span.start..span.end]).collect();
-        prop_assert_eq!(joined, composition.text);
+        prop_assert_eq!(&joined, &composition.text);
+        for span in spans.iter().filter(|span| span.transform.is_none()) {
+            let Some(field) = span.source.strip_prefix("input:") else {
+                continue;
+            };
+            let value = field_text(&input, field);
+            let range = span.source_start.unwrap()..span.source_end.unwrap();
+            prop_assert_eq!(&composition.text[span.start..span.end], &value[range], "{}", field);
+        }
     }
 }
 

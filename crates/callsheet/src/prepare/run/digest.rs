@@ -115,7 +115,7 @@ fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
         };
         listed.parts(&[
             &Traced::frame("  - "),
-            &Entry::new(format!("{field}.path"), path).inline(),
+            &Entry::converted(format!("{field}.path"), &violations[*at].path, path).inline(),
             &Traced::frame(" "),
             &Entry::new(format!("{field}.reason"), *reason).inline(),
             &Traced::frame(approval),
@@ -132,9 +132,8 @@ fn changed_pieces(changed: &[String]) -> Result<[Named; 2], Error> {
     let mut sorted = BTreeMap::new();
     for (at, path) in changed.iter().enumerate() {
         let field = format!("previous.changed_files[{at}]");
-        sorted
-            .entry(paths::relative(&field, path)?)
-            .or_insert(field);
+        let normal = paths::relative(&field, path)?;
+        sorted.entry(normal).or_insert((field, path));
     }
     let mut counts = Lines::default();
     counts.fixed(&match sorted.len() {
@@ -142,8 +141,8 @@ fn changed_pieces(changed: &[String]) -> Result<[Named; 2], Error> {
         number => format!("- changed files: {number}"),
     });
     let mut listed = Lines::default();
-    for (path, field) in sorted.iter().take(CAP) {
-        listed.value("  - ", &Entry::new(field, path));
+    for (normal, (field, path)) in sorted.iter().take(CAP) {
+        listed.value("  - ", &Entry::converted(field, path, normal));
     }
     rest(&mut listed, sorted.len());
     Ok([

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::freetext::{inline, neutralised};
 use crate::prepare::Piece;
-use crate::trace::{Origin, OriginKind, Traced};
+use crate::trace::{Origin, OriginKind, Traced, Transform};
 
 /// A value of the input, with the path of its field.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     field: String,
     text: String,
+    /// What stood in the field, where it was another text.
+    original: Option<String>,
 }
 
 impl Entry {
@@ -18,6 +20,16 @@ impl Entry {
         Self {
             field: field.into(),
             text: text.into(),
+            original: None,
+        }
+    }
+
+    /// Makes the entry of a value that stood in its field in another form.
+    pub(super) fn converted(field: impl Into<String>, original: &str, text: &str) -> Self {
+        let original = (original != text).then(|| original.to_owned());
+        Self {
+            original,
+            ..Self::new(field, text)
         }
     }
 
@@ -43,8 +55,13 @@ impl Entry {
 
     /// Returns the value on one line.
     pub(super) fn inline(&self) -> Traced {
-        let origin = Origin::new(OriginKind::Input, &self.field, &self.text);
-        inline(&Traced::whole(self.text.as_str(), &origin))
+        let original = self.original.as_ref().unwrap_or(&self.text);
+        let origin = Origin::new(OriginKind::Input, &self.field, original);
+        let text = self.text.as_str();
+        inline(&match &self.original {
+            None => Traced::whole(text, &origin),
+            Some(_) => Traced::transformed(text, &origin, origin.len, Transform::Converted),
+        })
     }
 }
 

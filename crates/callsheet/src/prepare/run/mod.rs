@@ -123,12 +123,12 @@ fn additional_input(input: &RunInput) -> Result<Option<Piece>, Error> {
 fn read_first(input: &RunInput) -> Result<Option<Piece>, Error> {
     let mut sorted = BTreeMap::new();
     for (field, path) in input.read_first() {
-        let path = paths::entry_point(&field, path)?;
-        sorted.entry(path).or_insert(field);
+        let normal = paths::entry_point(&field, path)?;
+        sorted.entry(normal).or_insert((field, path));
     }
     let mut lines = Lines::default();
-    for (path, field) in sorted {
-        lines.value("- ", &Entry::new(field, path));
+    for (normal, (field, path)) in sorted {
+        lines.value("- ", &Entry::converted(field, path, &normal));
     }
     Ok(lines.some("read_first"))
 }
