@@ -156,7 +156,7 @@ fn parsed_headings(text: &str) -> Vec<String> {
 
 /// Returns the text of an input field by its path, such as `previous.checks[2].name`.
 fn field_text(input: &Value, path: &str) -> String {
-    let pointer = path.replace('.', "/").replace('[', "/").replace(']', "");
+    let pointer = path.replace(['.', '['], "/").replace(']', "");
     let value = input.pointer(&format!("/{pointer}")).unwrap();
     value
         .as_str()
