@@ -83,6 +83,7 @@ enum Command {
     Diff(commands::diff::Args),
     Template(commands::template::Args),
     Recipe(commands::recipe::Args),
+    Profile(commands::profile::Args),
     Schema(commands::schema::Args),
     Completions(commands::completions::Args),
 }
@@ -128,6 +129,7 @@ impl Cli {
             Command::Diff(args) => args.run(&project()?, out),
             Command::Template(args) => args.run(&project()?, out),
             Command::Recipe(args) => args.run(&project()?, out),
+            Command::Profile(args) => args.run(&project()?, out),
             Command::Schema(args) => args.run(&project()?, out),
             Command::Completions(args) => args.run(out),
         }

@@ -3,9 +3,11 @@
 use std::io::Read as _;
 
 use callsheet::Recipe;
+use callsheet::prepare::Preparation;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, cause_text};
+use crate::profiles;
 use crate::project::Project;
 use crate::settings::merge_under;
 
@@ -38,6 +40,9 @@ pub(crate) fn read(
             .settings
             .defaults(&recipe.name, recipe.schema.fields()),
     );
+    if recipe.prepare == Preparation::Run {
+        profiles::fill(project, &mut fields)?;
+    }
     Ok(Value::Object(fields))
 }
 

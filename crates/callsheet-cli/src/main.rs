@@ -9,6 +9,7 @@ mod failure;
 mod input;
 mod options;
 mod output;
+mod profiles;
 mod progress;
 mod project;
 mod report;

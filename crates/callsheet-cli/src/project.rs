@@ -16,11 +16,16 @@ pub(crate) const RECIPES: &str = "callsheet/recipes";
 /// The folder of a project's own templates.
 pub(crate) const TEMPLATES: &str = "callsheet/templates";
 
+/// The folder of a project's own agent profiles.
+pub(crate) const PROFILES: &str = "callsheet/profiles";
+
 /// The project a command works on.
 #[derive(Debug)]
 pub(crate) struct Project {
     root: PathBuf,
     pub(crate) settings: Settings,
+    /// The settings file as it was written, for what is read from it only when somebody asks.
+    pub(crate) settings_text: String,
 }
 
 /// A recipe, and where it is from.
@@ -50,16 +55,18 @@ impl Project {
     /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let root = find_root(named)?;
-        let settings = match settings_text(&root.join(FILE))? {
-            Some(text) => Settings::parse(&text, FILE)?,
-            None => Settings::default(),
-        };
+        let settings_text = settings_text(&root.join(FILE))?.unwrap_or_default();
+        let settings = Settings::parse(&settings_text, FILE)?;
         // A variable that is no text cannot be one of ours.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let settings = settings.with_environment(variables)?;
-        Ok(Self { root, settings })
+        Ok(Self {
+            root,
+            settings,
+            settings_text,
+        })
     }
 
     /// Returns the root folder.

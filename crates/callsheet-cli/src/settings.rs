@@ -29,6 +29,18 @@ pub(crate) struct Settings {
     pub(crate) paths: Paths,
     /// Input fields that recipes have when an input does not set them.
     pub(crate) recipes: BTreeMap<String, Map<String, Value>>,
+    /// What runs may not touch.
+    pub(crate) scope: Scope,
+    /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
+    #[serde(rename = "profiles")]
+    _profiles: serde::de::IgnoredAny,
+}
+
+/// What runs may not touch, in any task of any profile.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scope {
+    pub(crate) default_exclude: Vec<String>,
 }
 
 /// The layout of a sprint's files.
@@ -165,7 +177,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -177,6 +189,22 @@ mod tests {
             .unwrap()
             .keys()
             .collect::<Vec<_>>();
-        assert_eq!(names, ["prompts_dir", "max_file_bytes", "paths", "recipes"]);
+        assert_eq!(
+            names,
+            [
+                "prompts_dir",
+                "max_file_bytes",
+                "paths",
+                "recipes",
+                "scope",
+                "profiles"
+            ]
+        );
+        assert_eq!(
+            callsheet::profile::Profile::parse_settings(FILE, full)
+                .unwrap()
+                .len(),
+            1
+        );
     }
 }

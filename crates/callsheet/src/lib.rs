@@ -16,7 +16,8 @@
 //!
 //! # A built-in recipe over a folder
 //!
-//! Three recipes come along: `injection`, `layers` and `pack`, by name from [`recipe::built_in`]. This one packs a folder:
+//! Four recipes come along: `injection`, `layers`, `pack` and `run`, by name from [`recipe::built_in`]. This one packs a
+//! folder:
 //!
 //! ```
 //! use callsheet::{Inputs, Options, Root, compose, recipe};
@@ -114,6 +115,8 @@
 //! # Further
 //!
 //! - [`PromptBuilder`] collects the layers of the recipe `layers` call by call.
+//! - [`scope`] says which paths a run may write, [`profile`] who an agent is, and [`freetext`] keeps somebody's text from
+//!   forging the headings of the recipe `run`.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
@@ -123,12 +126,15 @@ mod compose;
 mod error;
 mod event;
 mod fingerprint;
+pub mod freetext;
 pub mod inputs;
 pub mod manifest;
 pub mod omission;
 pub mod prepare;
+pub mod profile;
 pub mod recipe;
 mod schema;
+pub mod scope;
 mod section;
 pub mod source;
 pub mod source_map;

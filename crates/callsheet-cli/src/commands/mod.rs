@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod inject;
 pub(crate) mod pack;
+pub(crate) mod profile;
 pub(crate) mod recipe;
 pub(crate) mod schema;
 pub(crate) mod template;

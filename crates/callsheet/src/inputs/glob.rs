@@ -3,7 +3,7 @@
 //! `*` and `?` stay within one path part, `**` crosses parts, `[…]` and `{a,b}` work as usual, case counts. A pattern
 //! is relative to the root; one that is the name of a folder, or ends in `/`, means everything below it.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{Error, ErrorKind};
 
@@ -24,11 +24,7 @@ impl Globs {
         let mut builder = GlobSetBuilder::new();
         for pattern in &patterns {
             for form in forms(pattern)? {
-                let glob = GlobBuilder::new(&form)
-                    .literal_separator(true)
-                    .build()
-                    .map_err(|error| bad(pattern, &error.kind().to_string()))?;
-                builder.add(glob);
+                builder.add(compile_glob(&form).map_err(|why| bad(pattern, &why))?);
             }
         }
         let include = builder
@@ -57,6 +53,12 @@ impl Globs {
             .filter_map(|(pattern, hit)| (!hit).then_some(pattern.as_str()))
             .collect()
     }
+}
+
+/// Compiles one pattern, or says why it is none: the one place that knows how signs are read.
+pub(crate) fn compile_glob(pattern: &str) -> Result<Glob, String> {
+    let built = GlobBuilder::new(pattern).literal_separator(true).build();
+    built.map_err(|error| error.kind().to_string())
 }
 
 /// The pattern itself, and everything below what it names; a pattern with wildcards names files unless it ends in `/`.

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use glob::Globs;
+pub(crate) use glob::compile_glob;
 pub use path::Located;
 pub use resolve::{Found, Listing, MAX_FILE_BYTES, Root};
 

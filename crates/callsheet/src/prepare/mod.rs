@@ -4,6 +4,7 @@
 //! does the rest the same way for every recipe.
 
 mod injection;
+mod run;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub enum Preparation {
     Injection,
     /// Identity, project context, rules and context blocks.
     Layers,
+    /// Role, task, scope and the facts of the run before.
+    Run,
 }
 
 impl Preparation {
@@ -66,6 +69,7 @@ impl Preparation {
             }),
             Self::Injection => injection::prepare(fields, root()?),
             Self::Layers => crate::builder::prepare(fields, root()?),
+            Self::Run => run::prepare(fields),
         }
     }
 }

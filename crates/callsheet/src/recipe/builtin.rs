@@ -21,10 +21,20 @@ struct BuiltIn {
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
-static RECIPES: [BuiltIn; 3] = recipes! {
+static RECIPES: [BuiltIn; 4] = recipes! {
     "injection": ["input.schema.json", "recipe.toml"],
     "layers": ["input.schema.json", "recipe.toml"],
     "pack": ["input.schema.json", "recipe.toml"],
+    "run": [
+        "approval.md",
+        "default-role.md",
+        "input.schema.json",
+        "output-format.md",
+        "prohibited.md",
+        "read-first-nothing.md",
+        "recipe.toml",
+        "workspace.md",
+    ],
 };
 
 /// Returns the names of the recipes that come with the library.

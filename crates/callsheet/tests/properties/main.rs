@@ -5,6 +5,7 @@ mod budget;
 mod builder;
 mod maps;
 mod project;
+mod run;
 
 use proptest::prelude::ProptestConfig;
 

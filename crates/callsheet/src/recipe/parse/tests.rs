@@ -40,7 +40,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = 'magic'\n",
-        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`",
+        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`",
     ),
     (
         "missing = 'strict'\n",

@@ -1,0 +1,158 @@
+//! The agent profiles of a project: in `callsheet.toml`, and in files of their own.
+//!
+//! What a profile means is decided in the library; here they are found and read, and put under an input.
+
+use std::collections::BTreeMap;
+
+use callsheet::omission::Reason;
+use callsheet::profile::Profile;
+use callsheet::scope::{ScopeSnapshot, ScopeSources};
+use callsheet::{Error, ErrorKind, Root};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::project::{PROFILES, Project};
+use crate::settings::FILE;
+
+/// What ends the name of a profile's file.
+const ENDING: &str = ".toml";
+
+/// A profile, or why it is none, and the file it stands in.
+pub(crate) struct Found {
+    pub(crate) home: String,
+    pub(crate) read: Result<Profile, Error>,
+}
+
+/// The profiles of a project.
+pub(crate) struct Profiles {
+    by_name: BTreeMap<String, Vec<Found>>,
+    /// Why the profiles of the settings file cannot be read.
+    pub(crate) settings: Option<Error>,
+}
+
+impl Profiles {
+    /// Reads all profiles of a project; those that cannot be read are there too.
+    pub(crate) fn read(project: &Project) -> Result<Self, Failure> {
+        let mut profiles = Self {
+            by_name: BTreeMap::new(),
+            settings: None,
+        };
+        match Profile::parse_settings(FILE, &project.settings_text) {
+            Ok(found) => {
+                for profile in found {
+                    profiles.add(profile.name.clone(), FILE.to_owned(), Ok(profile));
+                }
+            }
+            Err(error) => profiles.settings = Some(error),
+        }
+        let root = project.open()?;
+        let names = match root.list(PROFILES) {
+            Ok(listing) => listing.names,
+            Err(refusal) if refusal.reason == Reason::Missing => Vec::new(),
+            Err(refusal) => {
+                let why = refusal.reason.sentence();
+                return Err(Failure::input(format!("{PROFILES}: {why}")));
+            }
+        };
+        for file in names.into_iter().filter(|name| name.ends_with(ENDING)) {
+            let name = file.trim_end_matches(ENDING).to_owned();
+            let home = format!("{PROFILES}/{file}");
+            let read = read_file(&root, &name, &home);
+            profiles.add(name, home, read);
+        }
+        Ok(profiles)
+    }
+
+    fn add(&mut self, name: String, home: String, read: Result<Profile, Error>) {
+        let same = self.by_name.entry(name).or_default();
+        same.push(Found { home, read });
+    }
+
+    /// Returns the profiles by name; one that stands in two places is there twice.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Found)> {
+        let named = self.by_name.iter();
+        named.flat_map(|(name, found)| found.iter().map(move |one| (name.as_str(), one)))
+    }
+
+    /// Returns what is wrong with a profile: it cannot be read, or says what nobody understands.
+    pub(crate) fn problems(&self, name: &str) -> Vec<Error> {
+        let found = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let mut problems = Vec::new();
+        if let [first, second, ..] = found {
+            let detail = format!("the profile `{name}` stands in `{}` too", first.home);
+            problems.push(Error::new(ErrorKind::BadInput, detail).at(&second.home, None));
+        }
+        for one in found {
+            match &one.read {
+                Ok(profile) => problems.extend(profile.problems()),
+                Err(error) => problems.push(error.clone()),
+            }
+        }
+        problems
+    }
+
+    /// Finds a profile in which nothing is wrong.
+    pub(crate) fn find(&self, name: &str) -> Result<(&str, &Profile), Failure> {
+        let Some(found) = self.by_name.get(name) else {
+            let unknown = || Error::unknown("profile", name, self.by_name.keys());
+            return Err(self.settings.clone().unwrap_or_else(unknown).into());
+        };
+        if let Some(problem) = self.problems(name).into_iter().next() {
+            return Err(problem.into());
+        }
+        match found.as_slice() {
+            [
+                Found {
+                    home,
+                    read: Ok(profile),
+                },
+                ..,
+            ] => Ok((home, profile)),
+            _ => Err(Error::unknown("profile", name, self.by_name.keys()).into()),
+        }
+    }
+
+    /// Returns the names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+}
+
+fn read_file(root: &Root, name: &str, home: &str) -> Result<Profile, Error> {
+    let bad = |why: &str| Error::new(ErrorKind::BadInput, why).at(home, None);
+    let bytes = root
+        .read(home)
+        .map_err(|refusal| bad(refusal.reason.sentence()))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("no UTF-8 text"))?;
+    Profile::parse(name, home, &text)
+}
+
+/// Puts the profile that an input names into it, and what the project excludes where the input excludes nothing.
+pub(crate) fn fill(project: &Project, fields: &mut Map<String, Value>) -> Result<(), Failure> {
+    if let Some(Value::String(name)) = fields.get("profile") {
+        let profiles = Profiles::read(project)?;
+        let (_, profile) = profiles.find(name)?;
+        let document = Value::Object(profile.document());
+        fields.insert("profile".to_owned(), document);
+    }
+    let excluded = &project.settings.scope.default_exclude;
+    let set = fields.get("scope").and_then(|scope| scope.get("exclude"));
+    if excluded.is_empty() || set.is_some() {
+        return Ok(());
+    }
+    let own = fields
+        .get("profile")
+        .and_then(|profile| profile.get("default_exclude"));
+    let own = own.and_then(Value::as_array).into_iter().flatten();
+    let snapshot = ScopeSnapshot::new(ScopeSources {
+        project: excluded.clone(),
+        profile: own.filter_map(Value::as_str).map(str::to_owned).collect(),
+        task: Vec::new(),
+    });
+    let snapshot = snapshot.map_err(|error| error.at(FILE, None))?;
+    let scope = fields.entry("scope").or_insert_with(|| json!({}));
+    if let Some(scope) = scope.as_object_mut() {
+        scope.insert("exclude".to_owned(), json!(snapshot.exclude));
+    }
+    Ok(())
+}
