@@ -37,6 +37,7 @@ pub(crate) fn document(composition: &Composition) -> Value {
             set("tools", json!(composition.prompt.tools));
         }
     }
+    set("spans", json!(composition.source_map.spans));
     Value::Object(document)
 }
 

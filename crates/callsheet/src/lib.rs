@@ -119,6 +119,7 @@
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
 mod builder;
+pub mod cache;
 mod compose;
 mod error;
 mod event;

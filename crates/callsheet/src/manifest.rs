@@ -7,6 +7,7 @@ use std::ops::Range;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
 use crate::omission::Omission;
 use crate::recipe::{Escape, Recipe};
@@ -46,6 +47,8 @@ pub struct Manifest {
     /// The tools that go with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Fingerprint>,
+    /// What a provider's cache can keep, by declared volatility.
+    pub cache: CacheRecord,
     /// What was asked for and is not in the prompt.
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
@@ -114,6 +117,10 @@ impl Manifest {
         map: &SourceMap,
     ) -> Self {
         let sections = prompt.sections.iter().zip(&map.places);
+        let parts: Vec<Part> = sections
+            .clone()
+            .map(|(section, place)| part(section, place.body.clone()))
+            .collect();
         Self {
             schema: "callsheet.manifest/1",
             engine: ENGINE,
@@ -135,6 +142,7 @@ impl Manifest {
                 .iter()
                 .map(|tool| Fingerprint::of(tool.to_string()))
                 .collect(),
+            cache: cache::declared(text, &parts, &map.spans),
             omissions: Vec::new(),
             events: Vec::new(),
         }
@@ -154,6 +162,16 @@ impl Manifest {
         self.omissions
             .iter()
             .filter(|omission| omission.reason.is_loss())
+    }
+}
+
+fn part(section: &Section, body: Range<usize>) -> Part {
+    Part {
+        layer: section.layer.clone(),
+        name: section.name.clone(),
+        start: body.start,
+        end: body.end,
+        volatility: section.volatility,
     }
 }
 
