@@ -25,7 +25,7 @@ pub(crate) struct InputArgs {
     pub(crate) prompts_dir: Option<String>,
 }
 
-/// What a prompt may cost.
+/// What a prompt may cost, and what it may not carry.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct BudgetArgs {
     /// The most bytes; optional sections give way, with a record
@@ -39,6 +39,10 @@ pub(crate) struct BudgetArgs {
     /// The vocabulary that tokens are counted with: o200k or cl100k
     #[arg(long, value_name = "NAME", default_value_t = Encoding::O200k, value_parser = encoding)]
     pub(crate) encoding: Encoding,
+
+    /// Put pseudonyms in the place of secrets: private keys, tokens of known formats, passwords in addresses
+    #[arg(long)]
+    pub(crate) redact: bool,
 }
 
 impl BudgetArgs {
@@ -51,6 +55,9 @@ impl BudgetArgs {
             },
             encoding: self.encoding,
             count_tokens,
+            redact: self.redact,
+            // The project has the key; what composes for it knows the project.
+            ..Options::default()
         }
     }
 }
@@ -93,6 +100,10 @@ impl InputArgs {
         let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
         let shown = self.input.as_deref().filter(|name| *name != "-");
         let inputs = project.inputs()?;
+        let options = &Options {
+            redact_key: project.settings.redact_key(),
+            ..*options
+        };
         let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
         composed.map_err(|error| {
             if error.kind() != ErrorKind::BadInput {
@@ -123,6 +134,7 @@ pub(crate) fn tell(
     out: Output,
 ) -> Result<(), Failure> {
     crate::report::omissions(&composition.manifest.omissions, out);
+    crate::report::redactions(&composition.manifest.redactions, out);
     match events_file {
         Some(file) => {
             let mut lines = String::new();

@@ -129,6 +129,7 @@ pub mod manifest;
 pub mod omission;
 pub mod prepare;
 pub mod recipe;
+pub mod redact;
 mod schema;
 mod section;
 pub mod source;

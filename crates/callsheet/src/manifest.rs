@@ -5,12 +5,12 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
 use crate::omission::Omission;
 use crate::recipe::{Escape, Recipe};
+use crate::redact::{self, Redaction};
 use crate::section::{Priority, Role, Section, Trust, Volatility};
 use crate::source_map::SourceMap;
 use crate::tokens::{self, Encoding};
@@ -49,6 +49,9 @@ pub struct Manifest {
     pub tools: Vec<Fingerprint>,
     /// What a provider's cache can keep, by declared volatility.
     pub cache: CacheRecord,
+    /// The secrets that became pseudonyms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redaction>,
     /// What was asked for and is not in the prompt.
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
@@ -111,7 +114,7 @@ pub struct SectionRecord {
 impl Manifest {
     pub(crate) fn new(
         recipe: &Recipe,
-        input: &Value,
+        input: Fingerprint,
         prompt: &Prompt,
         text: &str,
         map: &SourceMap,
@@ -128,7 +131,7 @@ impl Manifest {
                 name: recipe.name.clone(),
                 fingerprint: recipe.fingerprint,
             },
-            input: Fingerprint::of(input.to_string()),
+            input,
             fingerprint: Fingerprint::of(text),
             bytes: text.len(),
             tokens: None,
@@ -143,6 +146,7 @@ impl Manifest {
                 .map(|tool| Fingerprint::of(tool.to_string()))
                 .collect(),
             cache: cache::declared(text, &parts, &map.spans),
+            redactions: redact::records(&prompt.sections),
             omissions: Vec::new(),
             events: Vec::new(),
         }

@@ -125,6 +125,10 @@ impl Side {
         })
     }
 
+    fn is_plain(&self) -> bool {
+        self.sections.is_empty() && self.spans.is_empty()
+    }
+
     /// Returns the bodies of all sections under a key that tells equal names apart.
     fn keyed(&self) -> BTreeMap<(&str, &str, usize), &str> {
         let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -228,6 +232,13 @@ impl Change {
 /// assert_eq!(plan(&monday, Some(&tuesday), None).prefix.bytes, 10);
 /// ```
 pub fn plan(a: &Side, b: Option<&Side>, encoding: Option<Encoding>) -> CachePlan {
+    if let Some(b) = b
+        && a.is_plain() != b.is_plain()
+    {
+        // What is known of one alone cannot be compared.
+        let (a, b) = (Side::plain(&a.text), Side::plain(&b.text));
+        return plan(&a, Some(&b), encoding);
+    }
     let extent = |text: &str| Extent {
         bytes: text.len(),
         tokens: encoding.map(|encoding| tokens::count(encoding, text)),

@@ -69,7 +69,10 @@ fn layers_out_of_order_are_told_with_a_fix() {
         })
         .collect();
     assert_eq!(told, [("now", "where", 10), ("what", "where", 4)]);
-    assert_eq!(plan.warnings[0].fix, "move layer `now` behind layer `where`");
+    assert_eq!(
+        plan.warnings[0].fix,
+        "move layer `now` behind layer `where`"
+    );
     assert_eq!(plan.prefix.bytes, 0);
 }
 
@@ -100,11 +103,7 @@ fn two_prompts_part_where_an_input_changed() {
     ] {
         let mut changed = one.clone();
         changed[field] = other;
-        let plan = plan(
-            &side(&ORDERED, &one),
-            Some(&side(&ORDERED, &changed)),
-            None,
-        );
+        let plan = plan(&side(&ORDERED, &one), Some(&side(&ORDERED, &changed)), None);
         let divergence = plan.divergence.unwrap();
         assert_eq!(
             (divergence.byte, divergence.reason.as_str()),
@@ -161,8 +160,18 @@ fn what_really_changed_is_told_too() {
 #[test]
 fn plain_texts_have_a_prefix_and_nothing_else() {
     for (one, other, bytes, reason) in [
-        ("ab", "ac", 1, "the texts differ; their origins are not known"),
-        ("aé", "aè", 1, "the texts differ; their origins are not known"),
+        (
+            "ab",
+            "ac",
+            1,
+            "the texts differ; their origins are not known",
+        ),
+        (
+            "aé",
+            "aè",
+            1,
+            "the texts differ; their origins are not known",
+        ),
         ("ab", "abc", 2, "B goes on where A ends"),
         ("abc", "ab", 2, "A goes on where B ends"),
     ] {

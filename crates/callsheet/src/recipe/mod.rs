@@ -64,6 +64,8 @@ pub struct Recipe {
     pub unique: Option<Condition>,
     /// What stands where a section was cut.
     pub marker: String,
+    /// Whether secrets become pseudonyms.
+    pub redact: bool,
     /// Above this an event is raised.
     pub warning: Option<Limit>,
     /// Above this there is no prompt.

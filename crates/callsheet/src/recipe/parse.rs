@@ -41,6 +41,8 @@ struct RecipeFile {
     frame: Option<Spanned<String>>,
     unique: Option<Spanned<String>>,
     marker: Option<String>,
+    #[serde(default)]
+    redact: bool,
     warning: Option<Limit>,
     error: Option<Limit>,
     empty: Option<Notice>,
@@ -188,6 +190,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frame: recipe.frame.map(Spanned::into_inner),
         unique: reader.condition(recipe.unique)?,
         marker: recipe.marker.unwrap_or(common.marker),
+        redact: recipe.redact,
         warning: recipe.warning,
         error: recipe.error,
         empty: recipe.empty,

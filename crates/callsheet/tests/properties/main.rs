@@ -5,6 +5,7 @@ mod budget;
 mod builder;
 mod maps;
 mod project;
+mod redaction;
 
 use proptest::prelude::ProptestConfig;
 
