@@ -120,6 +120,7 @@
 
 mod builder;
 pub mod cache;
+pub mod check;
 mod compose;
 mod error;
 mod event;

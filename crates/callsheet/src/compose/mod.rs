@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 pub use budget::Budget;
 pub use render::Prompt;
 
+use crate::check;
 use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
 use crate::prepare::Prepared;
@@ -83,6 +84,8 @@ pub struct Composition {
     pub manifest: Manifest,
     /// What a person should hear of.
     pub events: Vec<Event>,
+    /// The tools that the policy of the input denies: names, and patterns with `*`.
+    pub denied: Vec<String>,
 }
 
 /// Composes the prompt of a recipe for an input.
@@ -179,6 +182,7 @@ fn put_together(
         source_map,
         manifest,
         events,
+        denied: check::denied(recipe, fields),
     })
 }
 

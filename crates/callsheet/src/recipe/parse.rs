@@ -15,7 +15,7 @@ use crate::error::line_of;
 use crate::prepare::Preparation;
 use crate::schema::Schema;
 use crate::section::{Priority, Role, Trust, Volatility};
-use crate::source::{self, FilesSource, Source};
+use crate::source::{self, FilesSource, InstructionsSource, Source};
 use crate::template::{Missing, TemplateSet};
 use crate::{Error, ErrorKind, Fingerprint};
 
@@ -43,6 +43,7 @@ struct RecipeFile {
     marker: Option<String>,
     #[serde(default)]
     redact: bool,
+    denies: Option<String>,
     warning: Option<Limit>,
     error: Option<Limit>,
     empty: Option<Notice>,
@@ -65,6 +66,7 @@ struct LayerFile {
     value: Option<String>,
     file: Option<String>,
     files: Option<FilesSource>,
+    instructions: Option<InstructionsSource>,
     tree: Option<Spanned<String>>,
     source: Option<String>,
     frame: Option<Spanned<String>>,
@@ -191,6 +193,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         unique: reader.condition(recipe.unique)?,
         marker: recipe.marker.unwrap_or(common.marker),
         redact: recipe.redact,
+        denies: recipe.denies,
         warning: recipe.warning,
         error: recipe.error,
         empty: recipe.empty,
@@ -325,6 +328,13 @@ fn resolve(
     if let Some(files) = layer.files {
         sources.push((Box::new(files), Volatility::Project, Trust::Untrusted));
     }
+    if let Some(instructions) = layer.instructions {
+        sources.push((
+            Box::new(instructions),
+            Volatility::Project,
+            Trust::Untrusted,
+        ));
+    }
     if let Some(tree) = layer.tree {
         sources.push((
             source::tree(tree.get_ref()),
@@ -338,7 +348,7 @@ fn resolve(
     let count = sources.len();
     let (Some((source, volatility, trust)), 1) = (sources.pop(), count) else {
         let detail = format!(
-            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`"
+            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`"
         );
         return Err(reader.bad(span, detail));
     };
