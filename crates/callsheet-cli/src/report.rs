@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
 use callsheet::recipe::Shape;
 use callsheet::redact::Redaction;
@@ -179,6 +180,23 @@ fn size(omission: &Omission) -> String {
         .tokens
         .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
     format!("{} bytes{tokens}", omission.bytes)
+}
+
+/// Says which sentences ask for a tool that the policy denies.
+pub(crate) fn findings(composition: &Composition, findings: &[Finding], out: Output) {
+    if composition.denied.is_empty() {
+        out.note("the input denies no tool, so there is nothing to check");
+    }
+    for finding in findings {
+        let mention = &finding.mention;
+        let line = finding
+            .source_line
+            .map_or_else(String::new, |line| format!(":{line}"));
+        out.warn(&one_line(&format!(
+            "line {}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
+            mention.line, mention.tool, mention.sentence, finding.layer, finding.source
+        )));
+    }
 }
 
 /// Says how many secrets became pseudonyms.

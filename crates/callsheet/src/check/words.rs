@@ -76,13 +76,16 @@ fn in_word(c: char) -> bool {
 /// Splits a text into its words.
 pub(super) fn split(text: &str) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
-    let (mut sentence, mut done) = (0, 0);
-    for run in text.split(|c: char| !in_word(c)) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    let (mut sentence, mut done, mut next) = (0, 0, 0);
+    for run in text.split_inclusive(|c: char| !in_word(c)) {
+        let at_edge = |c: char| !c.is_alphanumeric() && c != '_';
+        let word = run.trim_start_matches(at_edge);
+        let start = next + run.len() - word.len();
+        next += run.len();
+        let word = word.trim_end_matches(at_edge);
         if word.is_empty() {
             continue;
         }
-        let start = word.as_ptr() as usize - text.as_ptr() as usize;
         let gap = &text[done..start];
         if ends_sentence(gap) {
             sentence += 1;
@@ -144,9 +147,10 @@ pub(super) fn asks_for(words: &[Word<'_>], at: usize) -> bool {
 
 /// Returns a sentence on one line, with as much of it as people read.
 pub(super) fn sentence(text: &str, words: &[Word<'_>], number: usize) -> String {
-    let own = words.iter().filter(|word| word.sentence == number);
-    let start = own.clone().next().map_or(0, |word| word.start);
-    let end = own.last().map_or(start, Word::end);
+    let mut own = words.iter().filter(|word| word.sentence == number);
+    let first = own.next();
+    let start = first.map_or(0, |word| word.start);
+    let end = own.next_back().or(first).map_or(start, Word::end);
     let line: Vec<&str> = text[start..end].split_whitespace().collect();
     let line = line.join(" ");
     match line.char_indices().nth(SHOWN) {

@@ -169,10 +169,12 @@ fn put_together(
         tokens: options.budget.tokens,
     };
     if let Some(redactor) = redactor {
-        omissions
-            .iter_mut()
-            .for_each(|omission| redactor.omission(omission));
-        events.iter_mut().for_each(|event| redactor.event(event));
+        for omission in &mut omissions {
+            redactor.omission(omission);
+        }
+        for event in &mut events {
+            redactor.event(event);
+        }
     }
     manifest.omissions = omissions;
     manifest.events.clone_from(&events);

@@ -322,26 +322,13 @@ fn resolve(
     if let Some(field) = layer.value {
         sources.push((source::value(&field), Volatility::Task, Trust::Untrusted));
     }
-    if let Some(path) = layer.file {
-        sources.push((source::file(&path), Volatility::Project, Trust::Untrusted));
-    }
-    if let Some(files) = layer.files {
-        sources.push((Box::new(files), Volatility::Project, Trust::Untrusted));
-    }
-    if let Some(instructions) = layer.instructions {
-        sources.push((
-            Box::new(instructions),
-            Volatility::Project,
-            Trust::Untrusted,
-        ));
-    }
-    if let Some(tree) = layer.tree {
-        sources.push((
-            source::tree(tree.get_ref()),
-            Volatility::Project,
-            Trust::Untrusted,
-        ));
-    }
+    let of_project = |source: Box<dyn Source>| (source, Volatility::Project, Trust::Untrusted);
+    sources.extend(layer.file.map(|path| of_project(source::file(&path))));
+    sources.extend(layer.files.map(|files| of_project(Box::new(files))));
+    let instructions = layer.instructions;
+    sources.extend(instructions.map(|files| of_project(Box::new(files))));
+    let tree = layer.tree.map(Spanned::into_inner);
+    sources.extend(tree.map(|layer| of_project(source::tree(&layer))));
     if let Some(named) = layer.source {
         sources.push((source::named(&named), Volatility::Turn, Trust::Untrusted));
     }
