@@ -33,6 +33,7 @@ pub(crate) fn document(composition: &Composition) -> Value {
     }
     set("omissions", json!(manifest.omissions));
     set("events", json!(manifest.events));
+    set("spans", json!(composition.source_map.spans));
     match composition.prompt.shape {
         Shape::Text => {
             set("text", json!(composition.text));
@@ -42,7 +43,6 @@ pub(crate) fn document(composition: &Composition) -> Value {
             set("tools", json!(composition.prompt.tools));
         }
     }
-    set("spans", json!(composition.source_map.spans));
     Value::Object(document)
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use callsheet::SourceMap;
 use callsheet::source_map::{FRAME, MapSpan};
+use callsheet::trace::Transform;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -169,7 +170,9 @@ fn tell(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
     };
     for span in spans(map, place) {
         let source = match span.line_at(prompt, span.start.max(place.0)) {
-            Some(line) if span.transform.is_none() => format!("{}:{line}", span.source),
+            Some(line) if matches!(span.transform, None | Some(Transform::Redacted)) => {
+                format!("{}:{line}", span.source)
+            }
             _ if span.source == FRAME => "text of the recipe".to_owned(),
             _ => span.source.clone(),
         };
