@@ -3,6 +3,7 @@
 
 mod budget;
 mod builder;
+mod instructions;
 mod maps;
 mod project;
 mod redaction;
