@@ -46,6 +46,17 @@ pub(crate) struct BudgetArgs {
 }
 
 impl BudgetArgs {
+    /// Refuses `--redact` for prompts that are there already: nothing would take their secrets out.
+    pub(crate) fn refuse_redaction(&self) -> Result<(), Failure> {
+        if self.redact {
+            return Err(Failure::input(
+                "`--redact` works on what is composed, not on a finished prompt",
+            )
+            .hint("name an input and its recipe instead of a prompt"));
+        }
+        Ok(())
+    }
+
     /// Returns the options of a composition.
     pub(crate) fn options(&self, count_tokens: bool) -> Options {
         Options {

@@ -188,6 +188,15 @@ mod tests {
             .unwrap()
             .keys()
             .collect::<Vec<_>>();
-        assert_eq!(names, ["prompts_dir", "max_file_bytes", "paths", "recipes"]);
+        assert_eq!(
+            names,
+            [
+                "prompts_dir",
+                "max_file_bytes",
+                "redact_key",
+                "paths",
+                "recipes"
+            ]
+        );
     }
 }

@@ -155,81 +155,77 @@ fn every_manifest_has_the_declared_half_of_a_plan() {
     );
 }
 
+/// Makes a project with a secret in a file and in inputs.
+fn leaky() -> Folder {
+    let secret = secret();
+    Folder::new(&[
+        ("env.txt", &format!("TOKEN={secret}\n")),
+        ("a.json", &format!("{{\"rules\": \"{secret}\"}}")),
+        ("b.json", &format!("{{\"rules\": \"{secret} again\"}}")),
+    ])
+}
+
+/// Splits a command line at its spaces.
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 #[test]
-fn no_command_gives_a_secret_away() {
-    let text = format!("TOKEN={}\n", secret());
-    let folder = Folder::new(&[
-        ("env.txt", text.as_str()),
-        ("a.json", &format!("{{\"rules\": \"{}\"}}", secret())),
-        ("b.json", &format!("{{\"rules\": \"{} again\"}}", secret())),
-    ]);
-    let files = [
-        "-o",
-        "out.txt",
-        "--manifest",
-        "m.json",
-        "--source-map",
-        "map.json",
-        "--events",
-        "e.ndjson",
-    ];
+fn no_prompt_and_no_record_of_it_gives_a_secret_away() {
+    let folder = leaky();
+    let files = "-o out.txt --manifest m.json --source-map map.json --events e.ndjson";
     for command in [
-        &["pack", "env.txt"][..],
-        &["compose", "layers", "--input", "a.json"],
-        &["compose", "layers", "--input", "a.json", "--format", "json"],
-        &[
-            "compose", "layers", "--input", "a.json", "--format", "messages",
-        ],
-        &[
-            "inject",
-            "--command",
-            "dev",
-            "--story",
-            "a-1",
-            "--file",
-            "env.txt",
-        ],
+        "pack env.txt",
+        "compose layers --input a.json",
+        "compose layers --input a.json --format json",
+        "compose layers --input a.json --format messages",
+        "inject --command dev --story a-1 --file env.txt",
     ] {
-        let open = folder.run(&[command, &files[..]].concat());
+        let command = format!("{command} {files}");
+        let open = folder.run(&words(&command));
         assert_eq!(open.code, 0, "{}", open.stderr);
-        assert!(folder.read("out.txt").contains(&secret()), "{command:?}");
-        let hidden = folder.run(&[command, &files[..], &["--redact"]].concat());
+        assert!(folder.read("out.txt").contains(&secret()), "{command}");
+        let hidden = folder.run(&words(&format!("{command} --redact")));
         assert_eq!(hidden.code, 0, "{}", hidden.stderr);
-        assert!(
-            folder
-                .read("out.txt")
-                .contains("‹secret:github-token:9004›"),
-            "{command:?}"
-        );
-        assert!(
-            hidden
-                .stderr
-                .contains("note: 1 secret became a pseudonym (1 github-token)"),
-            "{}",
-            hidden.stderr
-        );
+        let told = "note: 1 secret became a pseudonym (1 github-token)";
+        assert!(hidden.stderr.contains(told), "{}", hidden.stderr);
+        let prompt = folder.read("out.txt");
+        assert!(prompt.contains("‹secret:github-token:9004›"), "{command}");
         for file in ["out.txt", "m.json", "map.json", "e.ndjson"] {
-            assert!(!folder.read(file).contains(&secret()), "{command:?} {file}");
+            assert!(!folder.read(file).contains(&secret()), "{command} {file}");
         }
     }
+}
+
+#[test]
+fn no_explanation_gives_a_secret_away() {
+    let folder = leaky();
     for command in [
-        &["explain", "layers", "--input", "a.json"][..],
-        &["explain", "layers", "--input", "a.json", "--json"],
-        &["why", "layers", "--input", "a.json", "--text", "‹secret"],
-        &["diff", "--recipe", "layers", "a.json", "b.json"],
-        &["cache", "--recipe", "layers", "a.json", "b.json", "--json"],
+        "explain layers --input a.json",
+        "explain layers --input a.json --json",
+        "why layers --input a.json --text ‹secret",
+        "diff --recipe layers a.json b.json",
+        "cache --recipe layers a.json b.json --json",
     ] {
-        let ran = folder.run(&[command, &["--redact"]].concat());
+        let ran = folder.run(&words(&format!("{command} --redact")));
         assert!(ran.code < 2, "{}", ran.stderr);
         assert!(!ran.stdout.contains(&secret()) && !ran.stderr.contains(&secret()));
     }
-    let refused = folder.run(&[
-        "compose",
-        "layers",
-        "--redact",
-        "-D",
-        &format!("missing={}", secret()),
-    ]);
+    for command in [
+        "diff env.txt env.txt",
+        "cache env.txt env.txt",
+        "why env.txt --at 0",
+    ] {
+        let ran = folder.run(&words(&format!("{command} --redact")));
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+        assert_eq!(
+            ran.stderr,
+            "error: `--redact` works on what is composed, not on a finished prompt\n\
+             hint: name an input and its recipe instead of a prompt\n"
+        );
+    }
+    let unknown = format!("compose layers --redact -D missing={}", secret());
+    let refused = folder.run(&words(&unknown));
     assert_eq!(refused.code, 2);
     assert!(!refused.stderr.contains(&secret()), "{}", refused.stderr);
 }

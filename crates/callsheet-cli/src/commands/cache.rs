@@ -71,6 +71,7 @@ impl Args {
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
             return Ok(Side::from(&composition));
         }
+        self.budget.refuse_redaction()?;
         let text = std::fs::read_to_string(file)
             .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
         let document = serde_json::from_str::<Value>(&text).ok();

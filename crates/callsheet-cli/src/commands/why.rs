@@ -104,6 +104,7 @@ impl Args {
                     .compose(project, &self.target, &self.budget.options(false))?;
             return Ok((composition.text, composition.source_map));
         }
+        self.budget.refuse_redaction()?;
         let Some(map) = &self.source_map else {
             return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
                 .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));

@@ -147,12 +147,19 @@ fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };
-    let Some(name) = name.strip_prefix(start) else {
+    let Some(mut name) = name.strip_prefix(start) else {
         return false;
     };
-    (0..=name.len())
-        .filter(|at| name.is_char_boundary(*at))
-        .any(|at| matches(rest, &name[at..]))
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    // What comes first is taken first: whatever follows then has the most room.
+    for part in parts {
+        let Some(at) = name.find(part) else {
+            return false;
+        };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(end)
 }
 
 /// Returns the sentences of a prompt that ask for a tool that its policy denies.

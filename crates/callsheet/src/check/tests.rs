@@ -70,6 +70,25 @@ fn what_is_no_order_is_left_alone() {
 }
 
 #[test]
+fn a_star_stands_for_anything() {
+    for (pattern, name, fits) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("*", "anything", true),
+        ("fs.*", "fs.read", true),
+        ("fs.*", "fs", false),
+        ("*.read", "fs.read", true),
+        ("a*b*c", "aXbYc", true),
+        ("a*b*c", "abc", true),
+        ("a*b*c", "acb", false),
+        ("a*a", "a", false),
+        ("*é*", "café.x", true),
+    ] {
+        assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+    }
+}
+
+#[test]
 fn a_mention_has_its_place_and_sentence() {
     let text = "One.\n\n  Then use\n  `bash`, twice: `bash`. End.";
     let found = mentions(text, &["bash".to_owned()]);

@@ -193,29 +193,32 @@ fn search(rule: &Rule, expression: &Regex, text: &str, hits: &mut Vec<Hit>) {
             return;
         };
         let secret = found.name("s").unwrap_or(whole);
-        if stands_alone(text, &secret.range()) && (rule.accepts)(secret.as_str()) {
+        if !stands_alone(text, &secret.range()) {
+            // The next one may begin inside, but not before these letters and digits end: they would touch it too.
+            let rest = &text.as_bytes()[secret.start()..];
+            let letters = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric());
+            from = secret.start() + letters.count().max(1);
+            continue;
+        }
+        if (rule.accepts)(secret.as_str()) {
             hits.push(Hit {
                 kind: rule.kind,
                 range: secret.range(),
             });
-            from = whole.end();
-        } else {
-            // The next one may begin inside of what was no secret.
-            let next = text[whole.start()..].chars().next();
-            from = whole.start() + next.map_or(1, char::len_utf8);
         }
+        from = whole.end();
     }
 }
 
-/// Tells whether neither a letter nor a digit touches the secret; an escaped newline is no letter.
+/// Tells whether a secret begins and ends where words do; an escaped newline is no letter.
 fn stands_alone(text: &str, secret: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
+    let letter_at = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let before = match &bytes[..secret.start] {
-        [.., b'\\', b'n' | b'r' | b't'] => false,
-        [.., last] => last.is_ascii_alphanumeric(),
-        [] => false,
+        [.., b'\\', b'n' | b'r' | b't'] | [] => false,
+        [.., last] => last.is_ascii_alphanumeric() && letter_at(secret.start),
     };
-    let after = bytes.get(secret.end).is_some_and(u8::is_ascii_alphanumeric);
+    let after = letter_at(secret.end) && letter_at(secret.end - 1);
     !before && !after
 }
 

@@ -248,6 +248,36 @@ fn a_key_that_was_cut_goes_as_far_as_it_looks_like_one() {
 }
 
 #[test]
+fn a_key_may_touch_a_letter() {
+    let key = pem("EC ", "\n");
+    let text = format!("KEY{key}end");
+    assert_eq!(found(&text), [("private-key", key.as_str())]);
+}
+
+#[test]
+fn hostile_texts_are_searched_in_one_go() {
+    let many = 300_000;
+    for text in [
+        format!(
+            "x{}.ey{}.{}",
+            "eyJ".repeat(many),
+            "Ja".repeat(20),
+            random(40)
+        ),
+        format!("{}://me:***@host", "a".repeat(many)),
+        format!("x{}", ["AK", "IA"].concat().repeat(many)),
+        "sk-".repeat(many),
+        ["-----BEGIN ", "PRIVATE KEY-----\n"]
+            .concat()
+            .repeat(many / 10),
+        "secret_key=".repeat(many),
+        "a://b:".repeat(many),
+    ] {
+        assert_eq!(found(&text), [], "{}", &text[..20]);
+    }
+}
+
+#[test]
 fn secrets_that_overlap_go_together() {
     let (_, token) = secrets().swap_remove(5);
     let text = format!("https://me:{token}@example.com");
