@@ -116,6 +116,8 @@
 //! - [`PromptBuilder`] collects the layers of the recipe `layers` call by call.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
+//! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
+//!   its policy denies.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
 mod builder;

@@ -148,6 +148,9 @@ impl Side {
 pub struct CachePlan {
     /// The name and version of this shape.
     pub schema: &'static str,
+    /// The vocabulary of the token counts, where they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<&'static str>,
     /// The size of the one.
     pub a: Extent,
     /// The size of the other, where there are two.
@@ -249,6 +252,7 @@ pub fn plan(a: &Side, b: Option<&Side>, encoding: Option<Encoding>) -> CachePlan
     });
     CachePlan {
         schema: SCHEMA,
+        encoding: encoding.map(Encoding::name),
         a: extent(&a.text),
         b: b.map(|b| extent(&b.text)),
         prefix: extent(&a.text[..prefix]),

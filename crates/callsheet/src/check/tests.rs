@@ -33,6 +33,11 @@ fn an_order_is_found() {
         ("- never push\n- use bash", &["bash"]),
         ("You may use\n`bash`", &["bash"]),
         ("**Use** **`bash`**", &["bash"]),
+        ("`fs.read` the file.", &["fs.read"]),
+        (
+            "First `fs.read` the file, then `fs.write` it.",
+            &["fs.read", "fs.write"],
+        ),
     ] {
         assert_eq!(tools(text), expected, "{text}");
     }
@@ -57,6 +62,10 @@ fn what_is_no_order_is_left_alone() {
         "Use of bash is forbidden.",
         "- fs: disabled",
         "`fs.read` reads a file.",
+        "fs.read the file.",
+        "What `fs.read` the file means.",
+        "Do not first `fs.read` the file.",
+        "`fs.read` it is not.",
         "fs.read",
         "Use bashful words.",
         "Use fs to mean file system.",

@@ -34,6 +34,16 @@ const DENYING: &[&str] = &[
 /// Words that make an order a condition.
 const CONDITION: &[&str] = &["if", "unless", "whether", "when", "whenever"];
 
+/// Words before which a name in backticks is itself what is asked for, as in "`fs.read` the file".
+const OBJECT: &[&str] = &[
+    "the", "a", "an", "this", "these", "it", "them", "all", "each", "every", "your",
+];
+
+/// Words that may stand before such a name; otherwise it begins its sentence.
+const LEADING: &[&str] = &[
+    "first", "then", "next", "and", "to", "always", "please", "must", "should",
+];
+
 /// So many words may stand between what asks and the name.
 const REACH: usize = 6;
 
@@ -52,6 +62,8 @@ pub(super) struct Word<'a> {
     pub(super) sentence: usize,
     /// Whether a comma stands before it.
     after_comma: bool,
+    /// Whether it stands in backticks.
+    quoted: bool,
 }
 
 impl Word<'_> {
@@ -95,6 +107,7 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
             start,
             sentence,
             after_comma: gap.contains(','),
+            quoted: gap.ends_with('`') && text[start + word.len()..].starts_with('`'),
         });
         done = start + word.len();
     }
@@ -123,11 +136,12 @@ pub(super) fn asks_for(words: &[Word<'_>], at: usize) -> bool {
         .rev()
         .take_while(own)
         .take(REACH)
-        .position(|word| word.is(ASKING));
-    let Some(asking) = asking.map(|back| at - 1 - back) else {
+        .position(|word| word.is(ASKING))
+        .map(|back| at - 1 - back);
+    let Some(asking) = asking.or_else(|| is_verb(words, at).then_some(at)) else {
         return false;
     };
-    let between = &words[asking + 1..at];
+    let between = words.get(asking + 1..at).unwrap_or_default();
     // A comma before what asks begins another order.
     let mut begun = words[asking].after_comma;
     let before = words[..asking].iter().rev().take_while(own).take(GUARD);
@@ -143,6 +157,15 @@ pub(super) fn asks_for(words: &[Word<'_>], at: usize) -> bool {
         .chain(between.iter().chain(behind).map(Word::denies))
         .any(|taken_back| taken_back);
     !guarded
+}
+
+/// Tells whether a name in backticks is used as a verb.
+fn is_verb(words: &[Word<'_>], at: usize) -> bool {
+    let same = |word: &&Word<'_>| word.sentence == words[at].sentence;
+    let object = words.get(at + 1).filter(same);
+    let before = at.checked_sub(1).map(|before| &words[before]);
+    let leads = before.filter(same).is_none_or(|word| word.is(LEADING));
+    words[at].quoted && leads && object.is_some_and(|word| word.is(OBJECT))
 }
 
 /// Returns a sentence on one line, with as much of it as people read.
