@@ -10,6 +10,9 @@ use crate::failure::Failure;
 use crate::output::{Output, Talk};
 use crate::project::Project;
 
+/// Options of all commands stand together, below those of each.
+const GLOBAL: &str = "Global options";
+
 /// Composes the exact prompt that a coding agent gets, and explains every byte of it.
 #[derive(Debug, Parser)]
 #[command(
@@ -31,28 +34,29 @@ pub(crate) struct Cli {
         short = 'C',
         value_name = "DIR",
         global = true,
+        help_heading = GLOBAL,
         conflicts_with = "root"
     )]
     directory: Option<PathBuf>,
 
     /// The project's root [default: the nearest folder above with callsheet.toml, else with .git, else this one]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL)]
     root: Option<PathBuf>,
 
     /// Print one JSON document on stdout
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
 
     /// Say nothing on stderr but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, conflicts_with = "verbose")]
     quiet: bool,
 
     /// Say more on stderr
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     verbose: bool,
 
     /// When to use colours
-    #[arg(long, value_name = "WHEN", global = true)]
+    #[arg(long, value_name = "WHEN", global = true, help_heading = GLOBAL)]
     color: Option<Color>,
 
     #[command(subcommand)]
@@ -102,6 +106,12 @@ impl Cli {
             json: self.json,
         };
         if let Some(folder) = &self.directory {
+            if !folder.is_dir() {
+                return Err(Failure::input(format!(
+                    "`{}` is no folder",
+                    folder.display()
+                )));
+            }
             std::env::set_current_dir(folder).map_err(|cause| {
                 Failure::refused(&format!("cannot go to `{}`", folder.display()), &cause)
             })?;

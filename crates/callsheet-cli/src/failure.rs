@@ -124,7 +124,7 @@ pub(crate) fn cause_text(cause: &io::Error) -> String {
 pub(crate) fn did_you_mean<'a>(found: &str, allowed: &'a [String]) -> Option<&'a str> {
     let score = |name: &&String| strsim::damerau_levenshtein(found, name);
     let nearest = allowed.iter().min_by_key(score)?;
-    let close = score(&nearest) <= 1 + found.chars().count() / 4
+    let close = score(&nearest) <= found.chars().count() / 3
         || nearest.starts_with(found) && found.len() > 2;
     close.then_some(nearest.as_str())
 }
@@ -154,5 +154,8 @@ mod tests {
         assert_eq!(did_you_mean("injcetion", &allowed), Some("injection"));
         assert_eq!(did_you_mean("inject", &allowed), Some("injection"));
         assert_eq!(did_you_mean("zzz", &allowed), None);
+        let short = ["a.md", "n"].map(str::to_owned);
+        assert_eq!(did_you_mean("zz.md", &short), None);
+        assert_eq!(did_you_mean("m", &short), None);
     }
 }

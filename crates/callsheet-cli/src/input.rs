@@ -63,7 +63,7 @@ fn text(name: &str) -> Result<String, Failure> {
     };
     read.map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => {
-            Failure::input(format!("{name}: {}", cause_text(&cause)))
+            Failure::input(format!("{}: {}", shown(name), cause_text(&cause)))
         }
         _ => Failure::refused(&format!("cannot read `{}`", shown(name)), &cause),
     })?;
@@ -105,6 +105,9 @@ fn parse_yaml(name: &str, text: &str) -> Result<Value, Failure> {
         let line = error.location().map_or(1, |place| place.line());
         let message = error.to_string();
         let cause = message.split(" at line ").next().unwrap_or_default();
+        // Advice for whoever calls the parser helps nobody who writes the file.
+        let cause = cause.split(", set DuplicateKeyPolicy").next();
+        let cause = cause.unwrap_or_default();
         Failure::input(format!("{}:{line}: malformed YAML: {cause}", shown(name)))
     })
 }

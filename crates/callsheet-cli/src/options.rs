@@ -8,6 +8,7 @@ use crate::input;
 use crate::output::Output;
 use crate::progress;
 use crate::project::Project;
+use crate::settings::FILE;
 
 /// What goes into a recipe.
 #[derive(Clone, Debug, clap::Args)]
@@ -106,6 +107,9 @@ impl InputArgs {
                     "recipe `{name}` takes no `--prompts-dir`"
                 )));
             }
+            if !std::path::Path::new(folder).is_dir() {
+                return Err(Failure::input(format!("`{folder}` is no folder")));
+            }
             defines.push(format!("prompts_dir={}", from_here(folder)?));
         }
         let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
@@ -117,16 +121,21 @@ impl InputArgs {
         };
         let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
         composed.map_err(|error| {
-            if error.kind() != ErrorKind::BadInput {
+            let from_input = error.kind() == ErrorKind::BadInput;
+            if !from_input {
                 return error.into();
             }
             let error = match shown {
                 Some(file) => error.at(file, None),
                 None => error,
             };
-            Failure::from(error).hint(format!(
+            let failure = Failure::from(error).hint(format!(
                 "`callsheet schema {name}` prints what the recipe takes"
-            ))
+            ));
+            if project.settings.recipes.contains_key(name) {
+                return failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
+            }
+            failure
         })
     }
 }

@@ -79,7 +79,11 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
     let shown = path.display();
     let refused = |cause: &io::Error| Failure::refused(&format!("cannot write `{shown}`"), cause);
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if std::fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+    let old = std::fs::metadata(&target).ok();
+    if old
+        .as_ref()
+        .is_some_and(|old| !old.is_file() && !old.is_dir())
+    {
         return std::fs::write(&target, bytes).map_err(|cause| refused(&cause));
     }
     let folder = match target.parent() {
@@ -93,6 +97,12 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
         .map_err(|cause| refused(&cause))?;
     file.write_all(bytes.as_ref())
         .map_err(|cause| refused(&cause))?;
+    if let Some(old) = old.filter(std::fs::Metadata::is_file) {
+        // A file that was private stays so.
+        file.as_file()
+            .set_permissions(old.permissions())
+            .map_err(|cause| refused(&cause))?;
+    }
     file.persist(&target)
         .map_err(|error| refused(&error.error))?;
     Ok(())
@@ -129,6 +139,14 @@ mod tests {
         write_file(&link, "new").unwrap();
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
         assert!(link.is_symlink());
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&target, private).unwrap();
+        write_file(&target, "newer").unwrap();
+        let mode = std::fs::metadata(&target).unwrap().permissions();
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777,
+            0o600
+        );
         let null = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).unwrap();
         write_file(&null, "gone").unwrap();

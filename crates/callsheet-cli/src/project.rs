@@ -1,6 +1,6 @@
 //! The project a command works on: its root, its settings, its recipes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use callsheet::inputs::read_folder;
@@ -50,11 +50,9 @@ impl Project {
     /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let root = find_root(named)?;
-        let file = root.join(FILE);
-        let settings = match std::fs::read_to_string(&file) {
-            Ok(text) => Settings::parse(&text, FILE)?,
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Settings::default(),
-            Err(cause) => return Err(Failure::refused(&format!("cannot read `{FILE}`"), &cause)),
+        let settings = match settings_text(&root.join(FILE))? {
+            Some(text) => Settings::parse(&text, FILE)?,
+            None => Settings::default(),
         };
         // A variable that is no text cannot be one of ours.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -86,16 +84,19 @@ impl Project {
     /// Finds a recipe: the project's own first, then the built-in ones.
     pub(crate) fn recipe(&self, name: &str) -> Result<Found, Failure> {
         let own = self.own_recipes()?;
-        if own.contains_key(name) {
+        let halfway = !name.is_empty()
+            && !name.contains(['/', '.'])
+            && self.root.join(RECIPES).join(name).is_dir();
+        if own.contains_key(name) || halfway {
             return Ok(Found::Own(Box::new(self.own_recipe(name)?)));
         }
         match built_in(name) {
             Some(recipe) => Ok(Found::BuiltIn(recipe?)),
             None => {
-                let known = own
-                    .keys()
-                    .cloned()
-                    .chain(built_in_names().map(str::to_owned));
+                let known: BTreeSet<String> = own
+                    .into_keys()
+                    .chain(built_in_names().map(str::to_owned))
+                    .collect();
                 Err(callsheet::Error::unknown("recipe", name, known).into())
             }
         }
@@ -104,13 +105,13 @@ impl Project {
     /// Reads one of the project's own recipes.
     pub(crate) fn own_recipe(&self, name: &str) -> Result<Recipe, Failure> {
         let shown = format!("{RECIPES}/{name}");
-        let folder = read_folder(&self.open()?, &shown).map_err(|refusal| {
+        let folder = read_folder(&self.open()?, &shown).map_err(|(path, refusal)| {
             let detail = if refusal.detail.is_empty() {
                 String::new()
             } else {
                 format!(": {}", refusal.detail)
             };
-            Failure::input(format!("{shown}: {}{detail}", refusal.reason.sentence()))
+            Failure::input(format!("{path}: {}{detail}", refusal.reason.sentence()))
         })?;
         Ok(Recipe::parse(name, &shown, folder)?)
     }
@@ -145,6 +146,21 @@ impl Project {
             }
         }
         Ok(names)
+    }
+}
+
+/// Reads the settings file, where there is one.
+fn settings_text(file: &Path) -> Result<Option<String>, Failure> {
+    // A pipe of that name would be waited for.
+    if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::input(format!("{FILE}: is no regular file")));
+    }
+    match std::fs::read(file) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| Failure::input(format!("{FILE}: no UTF-8 text"))),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Failure::refused(&format!("cannot read `{FILE}`"), &cause)),
     }
 }
 

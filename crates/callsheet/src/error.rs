@@ -106,6 +106,29 @@ impl Error {
         self
     }
 
+    /// Puts a folder before the file of the place, where a place is known.
+    #[must_use]
+    pub fn in_folder(mut self, folder: &str) -> Self {
+        if let Some(place) = &mut self.0.place {
+            place.file = format!("{folder}/{}", place.file);
+        }
+        self
+    }
+
+    /// Changes what a caller can branch on.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Moves the error to another place, which says more to a user than the old one.
+    #[must_use]
+    pub(crate) fn moved_to(mut self, file: String) -> Self {
+        self.0.place = Some(Place { file, line: None });
+        self
+    }
+
     /// Adds a line that says why.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Self {

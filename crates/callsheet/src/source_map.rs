@@ -113,7 +113,7 @@ impl MapSpan {
             return Some(line);
         }
         let before = text.as_bytes().get(self.start..offset.max(self.start))?;
-        Some(line + memchr::memchr_iter(b'\n', before).count())
+        Some(line.saturating_add(memchr::memchr_iter(b'\n', before).count()))
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -24,7 +25,14 @@ impl Args {
     pub(crate) fn run(self, out: Output) -> Result<ExitCode, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "callsheet", &mut script);
-        out.data(script)?;
+        if out.json {
+            let (shell, script) = (self.shell.to_string(), String::from_utf8_lossy(&script));
+            out.document(
+                &json!({"schema": "callsheet.completions/1", "shell": shell, "script": script}),
+            )?;
+        } else {
+            out.data(script)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

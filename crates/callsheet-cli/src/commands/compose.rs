@@ -1,5 +1,6 @@
 //! `compose`: input → prompt.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -122,6 +123,12 @@ pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
 }
 
 impl Files {
+    /// Returns the files that will be written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.output, &self.manifest, &self.source_map, &self.events];
+        files.into_iter().filter_map(Option::as_deref)
+    }
+
     /// Hands a composition over: talk first, then the files, then the prompt itself.
     pub(crate) fn deliver(
         &self,
@@ -156,16 +163,16 @@ impl Files {
                 "{what} not in the prompt, and `--fail-on-loss` is set"
             )));
         }
-        let result: Vec<u8> = match format {
-            Format::Text => composition.text.as_bytes().to_vec(),
+        let result = match format {
+            Format::Text => Cow::from(composition.text.as_str()),
             Format::Json => {
                 let mut document = report::document(composition);
                 if let Some(findings) = findings {
                     document["findings"] = json!(findings);
                 }
-                pretty(&document).into_bytes()
+                pretty(&document).into()
             }
-            Format::Messages => pretty(&report::messages(composition)).into_bytes(),
+            Format::Messages => pretty(&report::messages(composition)).into(),
         };
         if format == Format::Text
             && composition.prompt.shape == Shape::System
@@ -174,8 +181,8 @@ impl Files {
             out.note("the tools are not part of the text; `--format json` has them");
         }
         match &self.output {
-            Some(file) => write_file(file, result)?,
-            None => out.data(result)?,
+            Some(file) => write_file(file, result.as_bytes())?,
+            None => out.data(result.as_bytes())?,
         }
         Ok(ExitCode::SUCCESS)
     }

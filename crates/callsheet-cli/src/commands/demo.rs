@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use callsheet::Composition;
+use serde_json::json;
 
 use super::init::set_up;
 use crate::failure::Failure;
@@ -99,8 +101,17 @@ impl Args {
         let shown = folder.display();
         say(out, &format!("A small project stands in {shown}\n\n"))?;
         let project = Project::find(Some(&folder))?;
+        let mut documents = Vec::new();
         for (number, step) in STEPS.iter().enumerate() {
-            step.show(number + 1, &folder, &project, out)?;
+            let composition = step.compose(&folder, &project)?;
+            step.show(number + 1, &composition, out)?;
+            documents.push(report::document(&composition));
+        }
+        if out.json {
+            let root = folder.display().to_string();
+            out.document(
+                &json!({"schema": "callsheet.demo/1", "root": root, "compositions": documents}),
+            )?;
         }
         say(
             out,
@@ -114,13 +125,7 @@ impl Args {
 }
 
 impl Step {
-    fn show(
-        &self,
-        number: usize,
-        folder: &Path,
-        project: &Project,
-        out: Output,
-    ) -> Result<(), Failure> {
+    fn compose(&self, folder: &Path, project: &Project) -> Result<Composition, Failure> {
         let input = InputArgs {
             input: self
                 .input
@@ -136,7 +141,10 @@ impl Step {
             byte_budget: self.budget,
             ..BudgetArgs::default()
         };
-        let composition = input.compose(project, self.recipe, &budget.options(true))?;
+        input.compose(project, self.recipe, &budget.options(true))
+    }
+
+    fn show(&self, number: usize, composition: &Composition, out: Output) -> Result<(), Failure> {
         let dim = Style::new().dimmed();
         say(
             out,
@@ -149,7 +157,7 @@ impl Step {
             ),
         )?;
         tell(
-            &composition,
+            composition,
             None,
             Output {
                 talk: out.talk.min(Talk::Normal),
@@ -159,8 +167,9 @@ impl Step {
     }
 }
 
+/// Tells the story on stdout, which a document has for itself.
 fn say(out: Output, text: &str) -> Result<(), Failure> {
-    out.text(text)
+    if out.json { Ok(()) } else { out.text(text) }
 }
 
 fn heading(text: &str) -> String {
@@ -183,13 +192,7 @@ fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn make_project(folder: &Path) -> Result<(), Failure> {
-    set_up(
-        folder,
-        Output {
-            talk: Talk::Quiet,
-            json: false,
-        },
-    )?;
+    set_up(folder)?;
     for (path, text) in FILES {
         let file = folder.join(path);
         if let Some(parent) = file.parent() {

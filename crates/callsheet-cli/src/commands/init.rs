@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde_json::json;
+
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::project::{RECIPES, TEMPLATES};
@@ -32,30 +34,47 @@ impl Args {
         if !root.is_dir() {
             return Err(Failure::input(format!("`{}` is no folder", root.display())));
         }
-        set_up(&root, out)?;
+        let steps = set_up(&root)?;
+        for (did, what) in &steps {
+            out.say(&match *what {
+                RECIPES | TEMPLATES => format!("{did:<5} {what}/"),
+                _ if *did == "added" => format!("added {IGNORED} to {what}"),
+                _ => format!("{did:<5} {what}"),
+            });
+        }
+        if out.json {
+            let steps: Vec<_> = steps
+                .iter()
+                .map(|(did, what)| json!({"did": did, "path": what}))
+                .collect();
+            out.document(
+                &json!({"schema": "callsheet.init/1", "root": root.display().to_string(), "steps": steps}),
+            )?;
+        }
         out.say("next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own");
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Writes what is not there yet.
-pub(crate) fn set_up(root: &Path, out: Output) -> Result<(), Failure> {
+/// Writes what is not there yet; returns what was done to what.
+pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+    let mut steps = Vec::new();
     let refused = |what: &str| {
         let what = format!("cannot make `{what}`");
         move |cause: std::io::Error| Failure::refused(&what, &cause)
     };
     if root.join(FILE).exists() {
-        out.say(&format!("kept  {FILE}"));
+        steps.push(("kept", FILE));
     } else {
         write_file(&root.join(FILE), SETTINGS)?;
-        out.say(&format!("wrote {FILE}"));
+        steps.push(("wrote", FILE));
     }
     for folder in [RECIPES, TEMPLATES] {
         if root.join(folder).exists() {
-            out.say(&format!("kept  {folder}/"));
+            steps.push(("kept", folder));
         } else {
             std::fs::create_dir_all(root.join(folder)).map_err(refused(folder))?;
-            out.say(&format!("made  {folder}/"));
+            steps.push(("made", folder));
         }
     }
     let ignore = root.join(".gitignore");
@@ -70,8 +89,8 @@ pub(crate) fn set_up(root: &Path, out: Output) -> Result<(), Failure> {
             IGNORED | ".callsheet" | "/.callsheet/" | "/.callsheet"
         )
     }) {
-        out.say("kept  .gitignore");
-        return Ok(());
+        steps.push(("kept", ".gitignore"));
+        return Ok(steps);
     }
     let gap = if old.is_empty() || old.ends_with('\n') {
         ""
@@ -79,6 +98,6 @@ pub(crate) fn set_up(root: &Path, out: Output) -> Result<(), Failure> {
         "\n"
     };
     write_file(&ignore, format!("{old}{gap}{IGNORED}\n"))?;
-    out.say(&format!("added {IGNORED} to .gitignore"));
-    Ok(())
+    steps.push(("added", ".gitignore"));
+    Ok(steps)
 }

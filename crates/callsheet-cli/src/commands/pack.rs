@@ -1,15 +1,17 @@
 //! `pack`: a source tree as one prompt.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 
+use callsheet::inputs::Located;
 use callsheet::manifest::Manifest;
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::compose::{Files, Format};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, InputArgs};
+use crate::options::{BudgetArgs, InputArgs, from_here};
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::{Align, Table, percent};
@@ -68,8 +70,9 @@ impl Args {
         if !self.globs.is_empty() {
             define.push(format!("globs:={}", json!(self.globs)));
         }
-        if !self.exclude.is_empty() {
-            define.push(format!("exclude:={}", json!(self.exclude)));
+        let exclude = self.excluded(project)?;
+        if !exclude.is_empty() {
+            define.push(format!("exclude:={}", json!(exclude)));
         }
         if self.hidden {
             define.push("hidden:=true".to_owned());
@@ -93,6 +96,37 @@ impl Args {
         }
         self.files.deliver(&composition, format, out)
     }
+}
+
+impl Args {
+    /// Returns the globs of files that are not asked for; what this command writes is among them.
+    ///
+    /// Otherwise a prompt that is written into its own tree would hold the prompt before it.
+    fn excluded(&self, project: &Project) -> Result<Vec<String>, Failure> {
+        let set = project.settings.recipes.get("pack");
+        let mut exclude = self.exclude.clone();
+        if let (true, Some(Value::Array(set))) =
+            (exclude.is_empty(), set.and_then(|set| set.get("exclude")))
+        {
+            exclude.extend(set.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        let root = project.open()?;
+        for file in self.files.written().filter_map(Path::to_str) {
+            if let Located::Inside(path) = root.locate(&from_here(file)?) {
+                exclude.push(literal(&path));
+            }
+        }
+        Ok(exclude)
+    }
+}
+
+/// Returns the glob that matches one path and nothing else.
+fn literal(path: &str) -> String {
+    let escape = |c: char| match c {
+        '*' | '?' | '[' | ']' | '{' | '}' | '\\' => format!("[{c}]"),
+        _ => c.to_string(),
+    };
+    path.chars().map(escape).collect()
 }
 
 /// Returns the files and folders with their tokens, as an indented table.

@@ -198,6 +198,10 @@ fn eject(project: &Project, name: &str, copy: &str, out: Output) -> Result<ExitC
         out.say(&format!("wrote {shown}/{file}"));
     }
     out.say(&format!("`callsheet compose {copy}` uses it from now on"));
+    if out.json {
+        let files: Vec<&String> = recipe.folder().keys().collect();
+        out.document(&json!({"schema": "callsheet.ejected/1", "recipe": copy, "home": shown, "files": files}))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -210,7 +214,9 @@ fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, F
     };
     let mut problems = Vec::new();
     for name in &names {
+        let known = own.contains_key(name) || built_in(name).is_some();
         match project.recipe(name) {
+            Err(failure) if !known => return Err(failure),
             Ok(found) => problems.extend(findings(found.recipe(), &found.home())),
             Err(failure) => problems.push(failure.text()),
         }

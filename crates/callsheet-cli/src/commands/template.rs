@@ -98,7 +98,10 @@ impl Args {
             Command::List => list(&templates()?, out),
             Command::Show { name } => show(find(&templates()?, &name)?, out),
             Command::Render(render) => render.run(&templates()?, out),
-            Command::Check => check(&templates()?, out),
+            Command::Check => {
+                let set = project.settings.prompts_dir.as_deref();
+                check(&templates()?, folder.or(set).unwrap_or(TEMPLATES), out)
+            }
             Command::Vars { file } => vars(project, &file, out),
         }
     }
@@ -120,6 +123,12 @@ fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Fail
         }
         None => set,
     };
+    if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(
+            Failure::input(format!("`{}` is no folder", folder.display()))
+                .hint("the setting `prompts_dir` names it"),
+        );
+    }
     Ok(match folder {
         Some(folder) => read_templates(&folder),
         None => read_templates(&project.root().join(TEMPLATES)).layered_over(packaged()),
@@ -241,13 +250,13 @@ impl Render {
     }
 }
 
-fn check(templates: &TemplateSet, out: Output) -> Result<ExitCode, Failure> {
+fn check(templates: &TemplateSet, home: &str, out: Output) -> Result<ExitCode, Failure> {
     let problems = templates.check();
     if out.json {
         out.document(&json!({"schema": "callsheet.check/1", "checked": templates.iter().count(), "problems": problems}))?;
     } else {
         for problem in &problems {
-            out.text(&format!("{problem}\n"))?;
+            out.text(&format!("{home}/{problem}\n"))?;
         }
     }
     let checked = count(templates.iter().count(), "template");

@@ -8,7 +8,7 @@ use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cause_text};
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
@@ -111,17 +111,23 @@ impl Args {
         };
         let read = |path: &Path| {
             std::fs::read_to_string(path).map_err(|cause| {
-                Failure::refused(&format!("cannot read `{}`", path.display()), &cause)
+                Failure::input(format!("{}: {}", path.display(), cause_text(&cause)))
             })
         };
         let prompt = read(file)?;
+        let shown = map.display();
         let map: SourceMap = serde_json::from_str(&read(map)?).map_err(|error| {
-            Failure::input(format!(
-                "{}:{}: no source map: {error}",
-                map.display(),
-                error.line()
-            ))
+            let message = error.to_string();
+            let cause = message.split(" at line ").next().unwrap_or_default();
+            Failure::input(format!("{shown}:{}: no source map: {cause}", error.line()))
         })?;
+        let starts = map.spans.iter().map(|span| span.start);
+        let ends = map.spans.iter().map(|span| span.end);
+        if !starts.eq(std::iter::once(0).chain(ends).take(map.spans.len())) {
+            return Err(Failure::input(format!(
+                "{shown}: no source map: the spans do not follow each other"
+            )));
+        }
         let covered = map.spans.last().map_or(0, |span| span.end);
         if covered != prompt.len() {
             return Err(Failure::input(format!(
@@ -150,7 +156,7 @@ fn describe(prompt: &str, map: &SourceMap, place: (usize, usize)) -> Value {
             json!({
                 "layer": span.layer, "section": span.section, "source": span.source,
                 "line": span.line_at(prompt, at),
-                "source_start": span.source_start.map(|start| if exact { start + at - span.start } else { start }),
+                "source_start": span.source_start.map(|start| if exact { start.saturating_add(at - span.start) } else { start }),
                 "transform": span.transform,
             })
         })

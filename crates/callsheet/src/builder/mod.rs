@@ -140,7 +140,9 @@ impl PromptBuilder {
         };
         match memory.project_context(project) {
             Ok(context) => {
-                self.project_context = context.filter(|context| !context.body.is_blank());
+                // Nothing but refusals is still something to tell.
+                self.project_context = context
+                    .filter(|context| !context.body.is_blank() || !context.omissions.is_empty());
                 self.loaded("project-context");
             }
             Err(error) => self.degrade("project-context", &error),

@@ -220,7 +220,10 @@ fn a_source_is_called_by_its_name() {
     )
     .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownName);
-    assert_eq!(error.to_string(), "no source named `facts`");
+    assert_eq!(
+        error.to_string(),
+        "callsheet/recipes/mine/recipe.toml: no source named `facts`"
+    );
     assert_eq!(
         (error.found(), error.allowed()),
         (Some("facts"), ["fact".to_owned()].as_slice())

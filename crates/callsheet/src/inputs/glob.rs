@@ -1,7 +1,7 @@
 //! Globs: one dialect for every list of patterns.
 //!
 //! `*` and `?` stay within one path part, `**` crosses parts, `[…]` and `{a,b}` work as usual, case counts. A pattern
-//! is relative to the root; one that names a folder means everything below it.
+//! is relative to the root; one that is the name of a folder, or ends in `/`, means everything below it.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -59,7 +59,7 @@ impl Globs {
     }
 }
 
-/// The pattern itself, and everything below what it names.
+/// The pattern itself, and everything below what it names; a pattern with wildcards names files unless it ends in `/`.
 fn forms(pattern: &str) -> Result<[String; 2], Error> {
     let inner = pattern.strip_prefix("./").unwrap_or(pattern);
     let inner = inner.trim_end_matches('/');
@@ -78,7 +78,12 @@ fn forms(pattern: &str) -> Result<[String; 2], Error> {
     if inner.split('/').any(|part| part == "..") {
         return Err(bad(pattern, "`..` would lead out of the root"));
     }
-    Ok([inner.to_owned(), format!("{inner}/**")])
+    let below = if inner.contains(['*', '?', '[', '{']) && !pattern.ends_with('/') {
+        inner.to_owned()
+    } else {
+        format!("{inner}/**")
+    };
+    Ok([inner.to_owned(), below])
 }
 
 fn bad(pattern: &str, why: &str) -> Error {
@@ -92,6 +97,9 @@ mod tests {
     #[test]
     fn stars_stay_within_a_part_and_folders_mean_all_below() {
         let globs = Globs::new(["src/*.rs", "docs", "*.md", "./a/b/"]).unwrap();
+        let direct = Globs::new(["src/*"]).unwrap();
+        assert!(direct.matches("src/a.rs") && !direct.matches("src/sub/a.rs"));
+        assert!(Globs::new(["src/*/"]).unwrap().matches("src/sub/a.rs"));
         for path in ["src/a.rs", "docs/x/y.txt", "README.md", "a/b/c"] {
             assert!(globs.matches(path), "{path}");
         }

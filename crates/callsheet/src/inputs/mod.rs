@@ -86,11 +86,21 @@ pub fn read_templates(folder: &Path) -> TemplateSet {
     templates
 }
 
-/// Reads the files of a folder below a root that are texts, by name.
-pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, String>, Refusal> {
+/// Reads the files of a folder below a root that are texts, by name; a refusal comes with the path it is about.
+pub fn read_folder(
+    root: &Root,
+    relative: &str,
+) -> Result<BTreeMap<String, String>, (String, Refusal)> {
+    let listing = root.list(relative);
+    let mut names = listing
+        .map_err(|refusal| (relative.to_owned(), refusal))?
+        .names;
+    // With several unreadable files, always the same one is told.
+    names.sort_unstable();
     let mut folder = BTreeMap::new();
-    for name in root.list(relative)?.names {
-        let bytes = root.read(&format!("{relative}/{name}"))?;
+    for name in names {
+        let path = format!("{relative}/{name}");
+        let bytes = root.read(&path).map_err(|refusal| (path, refusal))?;
         if let Ok(text) = String::from_utf8(bytes) {
             folder.insert(name, text);
         }
@@ -101,9 +111,13 @@ pub fn read_folder(root: &Root, relative: &str) -> Result<BTreeMap<String, Strin
 /// Maps a list on several threads; the result does not depend on how many.
 pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     const WORTH_A_THREAD: usize = 64;
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = threads.min(items.len() / WORTH_A_THREAD + 1);
-    map_on(threads, items, &f)
+    let worth = items.len() / WORTH_A_THREAD + 1;
+    // Asking how many there are reads several files of the system, which a short list is not worth.
+    let threads = match worth {
+        1 => 1,
+        _ => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    };
+    map_on(threads.min(worth), items, &f)
 }
 
 fn map_on<T: Sync, R: Send>(threads: usize, items: &[T], f: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {

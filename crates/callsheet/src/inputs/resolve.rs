@@ -170,14 +170,21 @@ impl Root {
         match real.strip_prefix(&self.real) {
             Ok(inner) if inner.as_os_str().is_empty() => Ok(PathBuf::from(".")),
             Ok(inner) => Ok(inner.to_owned()),
-            Err(_) => {
-                Err(Refusal::new(Reason::OutsideRoot).because("a link leads out of the root"))
-            }
+            Err(_) => Err(Refusal::new(Reason::OutsideRoot).because("through a link")),
         }
     }
 
     /// Lists the direct children of a folder below the root.
     pub fn list(&self, relative: &str) -> Result<Listing, Refusal> {
+        self.list_where(relative, |_| true)
+    }
+
+    /// Lists those whose names are wanted; of a long list with few of them, only those few cost memory.
+    pub fn list_where(
+        &self,
+        relative: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Listing, Refusal> {
         let relative = if relative.is_empty() { "." } else { relative };
         let folder = self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut listing = Listing::default();
@@ -188,8 +195,14 @@ impl Root {
                 continue;
             }
             match name.to_str() {
-                Ok(name) => listing.names.push(name.to_owned()),
-                Err(_) => listing.odd_names.push(name.to_string_lossy().into_owned()),
+                Ok(name) if wanted(name) => listing.names.push(name.to_owned()),
+                Ok(_) => {}
+                Err(_) => {
+                    let readable = name.to_string_lossy();
+                    if wanted(&readable) {
+                        listing.odd_names.push(readable.into_owned());
+                    }
+                }
             }
         }
         Ok(listing)
@@ -292,11 +305,15 @@ impl Root {
                 || ".".to_owned(),
                 |path| path.to_string_lossy().into_owned(),
             );
-        let cause = cause.replace(&*self.real.to_string_lossy(), ".");
-        (
-            relative,
-            Some(Refusal::new(Reason::Unreadable).because(cause)),
-        )
+        let errno = error.io_error().and_then(std::io::Error::raw_os_error);
+        let refused = match errno {
+            Some(errno) => refusal(Errno::from_raw_os_error(errno)),
+            None => {
+                let cause = cause.replace(&*self.real.to_string_lossy(), ".");
+                Refusal::new(Reason::Unreadable).because(cause)
+            }
+        };
+        (relative, Some(refused))
     }
 }
 
@@ -315,7 +332,7 @@ fn open_confined(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
 fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::NOENT | Errno::NOTDIR => Refusal::new(Reason::Missing),
-        Errno::XDEV => Refusal::new(Reason::OutsideRoot).because("a link leads out of the root"),
+        Errno::XDEV => Refusal::new(Reason::OutsideRoot).because("through a link"),
         Errno::LOOP => {
             Refusal::new(Reason::Unreadable).because("too many links, or links in a circle")
         }

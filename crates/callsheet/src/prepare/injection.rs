@@ -134,7 +134,7 @@ fn matching(
         &keys,
         lookup(fields, "match").and_then(Value::as_str) == Some("substring"),
     );
-    let listing = match root.list(folder) {
+    let listing = match root.list_where(folder, |name| rule.hits(name)) {
         Ok(listing) => listing,
         Err(Refusal {
             reason: Reason::Missing,
@@ -143,14 +143,45 @@ fn matching(
         Err(refusal) => return (Vec::new(), vec![Omission::refused(STORY, folder, refusal)]),
     };
     let mut names = listing.names;
-    names.retain(|name| rule.hits(name));
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
-    let odd = listing.odd_names.into_iter().filter(|name| rule.hits(name));
+    let mut odd = listing.odd_names;
+    odd.sort_unstable();
     let omissions = odd
+        .into_iter()
         .map(|name| {
             let path = below(folder, &name);
             Omission::refused(STORY, path, Refusal::new(Reason::NameNotUtf8))
         })
         .collect();
     (names, omissions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_order_of_the_folder_shows_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in [3, 1, 4, 0, 5, 2] {
+            let odd = format!("2a-1-{number}").into_bytes();
+            let odd = [odd.as_slice(), b"\xff"].concat();
+            std::fs::write(folder.path().join(OsStr::from_bytes(&odd)), "").unwrap();
+            std::fs::write(folder.path().join(format!("2a-1-{number}")), "").unwrap();
+        }
+        let fields = json!({"story_keys": ["2a-1"]});
+        let root = Root::open(folder.path()).unwrap();
+        let (names, omissions) = matching(fields.as_object().unwrap(), &root, ".");
+        let omitted: Vec<&str> = omissions
+            .iter()
+            .map(|omission| omission.name.as_str())
+            .collect();
+        assert_eq!(names.len(), 6);
+        assert_eq!(omitted.len(), 6);
+        assert!(names.is_sorted());
+        assert!(omitted.is_sorted());
+    }
 }

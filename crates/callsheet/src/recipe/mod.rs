@@ -48,6 +48,8 @@ pub type Folder = BTreeMap<String, String>;
 pub struct Recipe {
     /// The name it is called by.
     pub name: String,
+    /// Its folder, as a user would name it.
+    pub home: String,
     /// What it is for, in a sentence.
     pub description: String,
     /// The form of the result.
@@ -132,6 +134,11 @@ impl Recipe {
         parse::parse(name, shown, folder)
     }
 
+    /// Returns the recipe file, as a user would name it.
+    pub fn file(&self) -> String {
+        format!("{}/{RECIPE_FILE}", self.home)
+    }
+
     /// Returns the files of the folder as they were written.
     pub fn folder(&self) -> &Folder {
         &self.folder
@@ -163,7 +170,9 @@ impl Recipe {
         let name = crate::source::fill(name, fields);
         self.frames.get(&name).cloned().ok_or_else(|| {
             let detail = format!("no frame named `{name}` in recipe `{}`", self.name);
-            Error::new(ErrorKind::BadRecipe, detail).expecting(&name, self.frames.keys())
+            Error::new(ErrorKind::BadRecipe, detail)
+                .expecting(&name, self.frames.keys())
+                .at(self.file(), None)
         })
     }
 }

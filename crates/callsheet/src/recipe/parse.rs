@@ -168,7 +168,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     let markdown = markdown.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
     let templates = TemplateSet::parse(markdown);
     if let Some(cycle) = templates.include_cycle() {
-        return Err(in_folder(cycle, shown));
+        return Err(cycle.of_kind(ErrorKind::BadRecipe).in_folder(shown));
     }
     let schema = schema(&reader, recipe.schema.as_ref(), &folder)?;
     if recipe.layers.is_empty() {
@@ -184,6 +184,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         .map(|(name, text)| (name.as_str(), text.as_bytes()));
     Ok(Recipe {
         name: name.to_owned(),
+        home: shown.to_owned(),
         description: recipe.description,
         shape: recipe.shape,
         prepare: recipe.prepare,
@@ -204,15 +205,6 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frames,
         folder,
     })
-}
-
-/// Errors of templates name the file only; a user needs the folder as well.
-fn in_folder(error: Error, shown: &str) -> Error {
-    let Some(place) = error.place().cloned() else {
-        return error;
-    };
-    Error::new(ErrorKind::BadRecipe, error.detail())
-        .at(format!("{shown}/{}", place.file), place.line)
 }
 
 fn schema(
@@ -324,7 +316,11 @@ fn resolve(
     }
     let of_project = |source: Box<dyn Source>| (source, Volatility::Project, Trust::Untrusted);
     sources.extend(layer.file.map(|path| of_project(source::file(&path))));
-    sources.extend(layer.files.map(|files| of_project(Box::new(files))));
+    if let Some(files) = layer.files {
+        let checked = files.check();
+        checked.map_err(|error| reader.bad(span.clone(), error.detail()))?;
+        sources.push(of_project(Box::new(files)));
+    }
     let instructions = layer.instructions;
     sources.extend(instructions.map(|files| of_project(Box::new(files))));
     let tree = layer.tree.map(Spanned::into_inner);

@@ -67,6 +67,12 @@ impl Source for FilesSource {
 }
 
 impl FilesSource {
+    /// Checks the globs that the recipe itself names.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        Globs::new(&self.globs)?;
+        Globs::new(&self.leave_out).map(drop)
+    }
+
     fn passes_over(&self, reason: Reason) -> bool {
         self.skip_missing && matches!(reason, Reason::Missing | Reason::Folder)
     }
@@ -186,4 +192,22 @@ fn read_outside(
         shown,
         rule,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Recipe;
+    use crate::recipe::Folder;
+
+    #[test]
+    fn a_bad_glob_is_found_with_the_recipe_and_not_with_its_first_use() {
+        let toml = "separator = \"\"\n[[layers]]\nname = \"a\"\nfiles = { globs = [\"/etc/*\"] }\n";
+        let folder = Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+        assert_eq!(
+            Recipe::parse("mine", "mine", folder)
+                .unwrap_err()
+                .to_string(),
+            "mine/recipe.toml:2: bad glob `/etc/*`: it must be relative to the root"
+        );
+    }
 }

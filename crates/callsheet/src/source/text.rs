@@ -19,7 +19,10 @@ pub(crate) fn text(recipe: &str, layer: &str, text: &str) -> Box<dyn Source> {
 
 impl Source for TextSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
-        render(&self.0, layer, world, out)
+        render(&self.0, layer, world, out).map_err(|error| {
+            let whose = format!("in the `text` of layer `{}`", layer.name);
+            error.moved_to(world.recipe.file()).because(whose)
+        })
     }
 }
 
@@ -43,7 +46,7 @@ impl Source for TemplateSource {
             Error::new(ErrorKind::BadRecipe, format!("no template `{}`", self.0))
                 .expecting(&self.0, known)
         })?;
-        render(template, layer, world, out)
+        render(template, layer, world, out).map_err(|error| error.in_folder(&world.recipe.home))
     }
 }
 

@@ -43,10 +43,9 @@ pub(crate) fn named(name: &str) -> Box<dyn Source> {
 
 impl Source for NamedSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
-        let source = world
-            .sources
-            .get(&self.0)
-            .ok_or_else(|| Error::unknown("source", &self.0, world.sources.keys()))?;
+        let source = world.sources.get(&self.0).ok_or_else(|| {
+            Error::unknown("source", &self.0, world.sources.keys()).at(world.recipe.file(), None)
+        })?;
         source.gather(layer, world, out)
     }
 }

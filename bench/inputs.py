@@ -1,0 +1,112 @@
+"""Makes what is measured on: the same bytes on every machine, written once and kept until their recipe changes."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+ARTIFACTS = "_bmad-output/implementation-artifacts"
+KEY = "7c-42"
+ARTIFACT_COUNT = 10_000
+MATCHING = 20
+TREE_FILES = 4_000
+TREE_BYTES = 20_000_000
+
+# Goes up whenever the files below would come out otherwise.
+VERSION = "1"
+
+WORDS = (
+    "the story asks for a list of open items and shows how they change when a person "
+    "accepts one of them before review while tests keep running in another window"
+).split()
+
+CODE = (
+    "pub fn {a}_{b}({a}: &Layer) -> Result<Section, Error> {{",
+    "    let {a} = {b}.iter().filter(|{c}| {c}.{d}() > {n}).count();",
+    "    if {a} == {n} || {b}.is_empty() {{ return Err(Error::new(\"{c} {d}\")); }}",
+    "    for {a} in 0..{n} {{ {b}.push({c}_{d}({a})); }}",
+    "    // {a} {b} {c} {d}: see Layer for the reason why {n} is enough",
+    "    {a}.{b}.insert(\"{c}\".to_owned(), Section::from({n}));",
+    "}}",
+    "",
+)
+
+
+def prose(rng: random.Random, size: int) -> str:
+    """Returns a Markdown text of exactly `size` bytes."""
+    lines, length = ["# Story"], 8
+    while length < size:
+        line = " ".join(rng.choices(WORDS, k=rng.randint(4, 14)))
+        lines.append(line)
+        length += len(line) + 1
+    return "\n".join(lines)[: size - 1] + "\n"
+
+
+def code_lines(rng: random.Random, count: int) -> list[str]:
+    """Returns lines that look like source."""
+    lines = []
+    for _ in range(count):
+        names = {hole: rng.choice(WORDS) for hole in "abcd"}
+        lines.append(rng.choice(CODE).format(**names, n=rng.randint(1, 999)))
+    return lines
+
+
+def source(rng: random.Random, lines: list[str], size: int) -> str:
+    """Returns a text of exactly `size` bytes out of a stock of lines."""
+    text = "\n".join(rng.choices(lines, k=size // 16))
+    while len(text) < size:
+        text += "\n" + rng.choice(lines)
+    return text[: size - 1] + "\n"
+
+
+def artifact_names(rng: random.Random) -> list[str]:
+    """Returns the names of all artifacts; exactly `MATCHING` belong to `KEY`, under either rule of matching."""
+    mine = [f"sprint-{KEY}.md", f"sprint-{KEY}-discovery-story.md", f"sprint-tech-spec-{KEY}.md"]
+    mine += [f"notes-{KEY.upper()}-{number}.md" for number in range(MATCHING - len(mine))]
+    others = set()
+    while len(others) < ARTIFACT_COUNT - MATCHING:
+        key = f"{rng.randint(1, 99)}{rng.choice('abdefgh')}-{rng.randint(1, 60)}"
+        form = rng.choice(("sprint-{}.md", "sprint-{}-discovery-story.md", "sprint-tech-spec-{}.md", "notes-{}.md"))
+        others.add(form.format(key))
+    names = mine + sorted(others)
+    rng.shuffle(names)
+    return names
+
+
+def make_artifacts(root: Path) -> None:
+    """Writes a project with many artifacts of which few match."""
+    rng = random.Random(1)
+    folder = root / ARTIFACTS
+    folder.mkdir(parents=True)
+    for name in artifact_names(rng):
+        (folder / name).write_text(prose(rng, rng.randint(1_000, 4_000)))
+
+
+def make_tree(root: Path) -> None:
+    """Writes a tree of source-like files in nested folders, `TREE_BYTES` in all."""
+    rng = random.Random(2)
+    lines = code_lines(rng, 5_000)
+    folders = [root]
+    for number in range(TREE_FILES // 20):
+        folders.append(rng.choice(folders[-40:]) / f"{rng.choice(WORDS)}_{number}")
+    mean = TREE_BYTES // TREE_FILES
+    for number in range(0, TREE_FILES, 2):
+        less = rng.randint(200, mean - 200)
+        for nth, size in ((number, mean - less), (number + 1, mean + less)):
+            folder = rng.choice(folders)
+            folder.mkdir(parents=True, exist_ok=True)
+            ending = rng.choice(("rs", "py", "ts", "md"))
+            (folder / f"{rng.choice(WORDS)}_{nth}.{ending}").write_text(source(rng, lines, size))
+
+
+def prepared(root: Path, make: Callable[[Path], None]) -> Path:
+    """Returns the folder `root`, made by `make` unless it stands there whole."""
+    mark = root.with_suffix(".version")
+    if not mark.exists() or mark.read_text() != VERSION:
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir(parents=True)
+        make(root)
+        mark.write_text(VERSION)
+    return root

@@ -1,0 +1,97 @@
+//! The help of every command, whole.
+
+use crate::project::Project;
+
+fn help(command: &[&str]) -> String {
+    let mut args = command.to_vec();
+    args.push("--help");
+    Project::new().callsheet(&args)
+}
+
+/// Makes one test per command; its snapshot has the name of the command.
+macro_rules! help_of {
+    ($($name:ident: $($word:literal)*;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                insta::assert_snapshot!(stringify!($name), help(&[$($word),*]));
+            }
+        )*
+    };
+}
+
+help_of! {
+    program:;
+    demo: "demo";
+    init: "init";
+    compose: "compose";
+    inject: "inject";
+    pack: "pack";
+    explain: "explain";
+    why: "why";
+    diff: "diff";
+    cache: "cache";
+    template: "template";
+    template_list: "template" "list";
+    template_show: "template" "show";
+    template_render: "template" "render";
+    template_check: "template" "check";
+    template_vars: "template" "vars";
+    recipe: "recipe";
+    recipe_list: "recipe" "list";
+    recipe_show: "recipe" "show";
+    recipe_eject: "recipe" "eject";
+    recipe_check: "recipe" "check";
+    schema: "schema";
+    completions: "completions";
+}
+
+#[test]
+fn no_command_is_without_its_help_here() {
+    let listed = |text: &str| -> Vec<String> {
+        let from = text.split("Commands:\n").nth(1).unwrap_or_default();
+        let lines = from.lines().take_while(|line| !line.is_empty());
+        let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let names = names.filter(|name| !name.is_empty() && *name != "help");
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        listed(&help(&[])).join(" "),
+        "demo init compose inject pack explain why diff cache template recipe schema completions"
+    );
+    assert_eq!(
+        listed(&help(&["template"])).join(" "),
+        "list show render check vars"
+    );
+    assert_eq!(
+        listed(&help(&["recipe"])).join(" "),
+        "list show eject check"
+    );
+}
+
+#[test]
+fn the_width_of_help_does_not_depend_on_the_terminal() {
+    let mut project = Project::new();
+    let usual = project.callsheet(&["pack", "--help"]);
+    project.variable("COLUMNS", "300").variable("TERM", "xterm");
+    assert_eq!(project.callsheet(&["pack", "--help"]), usual);
+}
+
+#[test]
+fn a_program_without_arguments_prints_its_help_to_stderr() {
+    let run = Project::new().run(&[]);
+    assert_eq!((run.code(), run.text().as_str()), (Some(2), ""));
+    let whole = Project::new().run(&["--help"]);
+    assert!(!whole.text().is_empty() && whole.code() == Some(0));
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.starts_with("Composes the exact prompt"), "{said}");
+}
+
+#[test]
+fn the_version_is_told() {
+    insta::assert_snapshot!(Project::new().callsheet(&["--version"]), @r"
+    exit: 0
+    --- stdout
+    callsheet 0.1.0
+    ");
+}

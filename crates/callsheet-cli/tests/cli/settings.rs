@@ -1,0 +1,235 @@
+//! `callsheet.toml` and `CALLSHEET_…` variables: what they set, and what is wrong with them.
+
+use crate::project::{Project, words};
+
+fn with_settings(text: impl AsRef<[u8]>) -> String {
+    let project = Project::new();
+    project.file("callsheet.toml", text);
+    project.callsheet(&["recipe", "check"])
+}
+
+#[test]
+fn broken_toml() {
+    insta::assert_snapshot!(with_settings("# settings\n\n[paths\n"), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: unclosed table, expected `]`
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn an_unknown_setting() {
+    insta::assert_snapshot!(with_settings("prompt_dir = \"a\"\n"), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `paths`, `recipes`
+    hint: did you mean `prompts_dir`?
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn an_unknown_path() {
+    insta::assert_snapshot!(with_settings("[paths]\nplanning = \"a\"\n"), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: unknown field `planning`, expected one of `implementation_artifacts`, `planning_artifacts`, `sprint_project_context`
+    hint: did you mean `planning_artifacts`?
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn a_setting_of_the_wrong_type() {
+    insta::assert_snapshot!(with_settings("\nmax_file_bytes = \"much\"\n"), @r#"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: invalid type: string "much", expected u64
+    hint: `callsheet schema --settings` prints what is allowed
+    "#);
+}
+
+#[test]
+fn settings_of_a_recipe_that_are_no_table() {
+    insta::assert_snapshot!(with_settings("[recipes]\ninjection = 3\n"), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: invalid type: integer `3`, expected a map
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn settings_that_are_no_text() {
+    insta::assert_snapshot!(with_settings(b"\xff\xfe"), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: no UTF-8 text
+    ");
+}
+
+#[test]
+fn settings_that_are_a_pipe_are_not_waited_for() {
+    let project = Project::new();
+    crate::hostile::pipe(&project.path("callsheet.toml"));
+    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: is no regular file
+    ");
+}
+
+#[test]
+fn a_variable_that_is_no_number() {
+    let mut project = Project::new();
+    project.variable("CALLSHEET_MAX_FILE_BYTES", "1 MB");
+    insta::assert_snapshot!(project.callsheet(&["pack"]), @r"
+    exit: 2
+    --- stderr
+    error: the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `1 MB`
+    ");
+}
+
+#[test]
+fn a_prompts_folder_of_the_settings_that_is_not_there() {
+    let project = Project::new();
+    project.file("callsheet.toml", "prompts_dir = \"nope\"\n");
+    insta::assert_snapshot!(project.callsheet(&["template", "list"]), @r"
+    exit: 2
+    --- stderr
+    error: `[ROOT]/nope` is no folder
+    hint: the setting `prompts_dir` names it
+    ");
+}
+
+/// A project with a story in four places, one per way to set the folder.
+fn stories() -> Project {
+    let project = Project::new();
+    for place in [
+        "_bmad-output/implementation-artifacts",
+        "by-file",
+        "by-variable",
+        "by-input",
+    ] {
+        project.file(&format!("{place}/2a-1.md"), place);
+    }
+    project
+}
+
+#[test]
+fn input_wins_over_variable_wins_over_file_wins_over_default() {
+    let mut project = stories();
+    let inject = ["inject", "--command", "dev", "--story", "2a-1"];
+    let compose = words(
+        r#"compose injection -D command_name=dev -D story_keys:=["2a-1"] -D paths.implementation_artifacts=by-input"#,
+    );
+    let told = |project: &Project, args: &[&str]| {
+        let text = project.run(args).text();
+        text.lines().nth(1).map(str::to_owned)
+    };
+    let line = |place: &str| Some(format!("  <file path=\"{place}/2a-1.md\">"));
+    assert_eq!(
+        told(&project, &inject),
+        line("_bmad-output/implementation-artifacts")
+    );
+    project.file(
+        "callsheet.toml",
+        "[paths]\nimplementation_artifacts = \"by-file\"\n",
+    );
+    assert_eq!(told(&project, &inject), line("by-file"));
+    project.variable("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "by-variable");
+    assert_eq!(told(&project, &inject), line("by-variable"));
+    assert_eq!(told(&project, &compose), line("by-input"));
+}
+
+#[test]
+fn the_other_paths_are_settings_too() {
+    let mut project = Project::new();
+    project.file("plan/sprint-project-context.md", "from the plan");
+    project.file("frozen.md", "frozen");
+    project.file("callsheet.toml", "[paths]\nplanning_artifacts = \"plan\"\n");
+    let inject = ["inject", "--command", "dev", "--story", "2a-1"];
+    assert!(project.run(&inject).text().contains("\nfrom the plan\n"));
+    project.variable("CALLSHEET_PATHS_SPRINT_PROJECT_CONTEXT", "frozen.md");
+    assert!(project.run(&inject).text().contains("\nfrozen\n"));
+}
+
+#[test]
+fn a_size_limit_of_the_settings_refuses_larger_files() {
+    let mut project = Project::new();
+    project.file("a.txt", "12345").file("b.txt", "123456");
+    project.file("callsheet.toml", "max_file_bytes = 5\n");
+    insta::assert_snapshot!(project.callsheet(&["pack", "*.txt"]), @r#"
+    exit: 0
+    --- stdout
+    <tree>
+    a.txt
+    </tree>
+    <file path="a.txt">
+    12345
+    </file>
+    --- stderr
+    warning: `b.txt` is over the file size limit: 6 bytes, at most 5 are read
+    "#);
+    project.variable("CALLSHEET_MAX_FILE_BYTES", "6");
+    insta::assert_snapshot!(project.callsheet(&["pack", "*.txt", "-q"]), @r#"
+    exit: 0
+    --- stdout
+    <tree>
+    a.txt
+    b.txt
+    </tree>
+    <file path="a.txt">
+    12345
+    </file>
+    <file path="b.txt">
+    123456
+    </file>
+    "#);
+}
+
+#[test]
+fn recipe_fields_of_the_settings_are_defaults() {
+    let project = Project::new();
+    project.file(
+        "callsheet.toml",
+        "[recipes.pack]\nformat = \"markdown\"\nglobs = [\"a.txt\"]\n",
+    );
+    project.file("a.txt", "a").file("b.txt", "b");
+    insta::assert_snapshot!(project.callsheet(&["pack"]), @r"
+    exit: 0
+    --- stdout
+    ## Tree
+
+    ```
+    a.txt
+    ```
+
+    ## a.txt
+
+    ```txt
+    a
+    ```
+    ");
+    insta::assert_snapshot!(project.callsheet(&["pack", "b.txt", "--format", "xml"]), @r#"
+    exit: 0
+    --- stdout
+    <tree>
+    b.txt
+    </tree>
+    <file path="b.txt">
+    b
+    </file>
+    "#);
+}
+
+#[test]
+fn variables_of_others_change_nothing() {
+    let mut project = stories();
+    let before = project.callsheet(&["pack"]);
+    project
+        .variable("CALLSHEET_UNKNOWN", "1")
+        .variable("PROMPTS_DIR", "x");
+    assert_eq!(project.callsheet(&["pack"]), before);
+}
