@@ -120,10 +120,6 @@ impl Manifest {
         map: &SourceMap,
     ) -> Self {
         let sections = prompt.sections.iter().zip(&map.places);
-        let parts: Vec<Part> = sections
-            .clone()
-            .map(|(section, place)| part(section, place.body.clone()))
-            .collect();
         Self {
             schema: "callsheet.manifest/1",
             engine: ENGINE,
@@ -145,11 +141,17 @@ impl Manifest {
                 .iter()
                 .map(|tool| Fingerprint::of(tool.to_string()))
                 .collect(),
-            cache: cache::declared(text, &parts, &map.spans),
+            cache: CacheRecord::default(),
             redactions: redact::records(&prompt.sections),
             omissions: Vec::new(),
             events: Vec::new(),
         }
+    }
+
+    /// Adds what a cache can keep of the text that the sections stand in.
+    pub(crate) fn plan(&mut self, text: &str, map: &SourceMap) {
+        let parts: Vec<Part> = self.sections.iter().map(Part::from).collect();
+        self.cache = cache::declared(text, &parts, &map.spans);
     }
 
     /// Adds the tokens of the whole and of every section.
@@ -166,16 +168,6 @@ impl Manifest {
         self.omissions
             .iter()
             .filter(|omission| omission.reason.is_loss())
-    }
-}
-
-fn part(section: &Section, body: Range<usize>) -> Part {
-    Part {
-        layer: section.layer.clone(),
-        name: section.name.clone(),
-        start: body.start,
-        end: body.end,
-        volatility: section.volatility,
     }
 }
 

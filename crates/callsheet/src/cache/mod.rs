@@ -19,6 +19,7 @@ pub use warning::{CacheWarning, WarningKind};
 
 pub(crate) use declared::declared;
 
+use crate::manifest::SectionRecord;
 use crate::source_map::MapSpan;
 use crate::tokens::{self, Encoding};
 use crate::{Composition, Volatility};
@@ -71,18 +72,24 @@ fn label(layer: &str, name: &str) -> String {
     }
 }
 
-impl From<&Composition> for Side {
-    fn from(composition: &Composition) -> Self {
-        let sections = composition.manifest.sections.iter().map(|section| Part {
+impl From<&SectionRecord> for Part {
+    fn from(section: &SectionRecord) -> Self {
+        Self {
             layer: section.layer.clone(),
             name: section.name.clone(),
             start: section.start,
             end: section.end,
             volatility: section.volatility,
-        });
+        }
+    }
+}
+
+impl From<&Composition> for Side {
+    fn from(composition: &Composition) -> Self {
+        let sections = composition.manifest.sections.iter();
         Self {
             text: composition.text.clone(),
-            sections: sections.collect(),
+            sections: sections.map(Part::from).collect(),
             spans: composition.source_map.spans.clone(),
         }
     }

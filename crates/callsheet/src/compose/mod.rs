@@ -157,6 +157,7 @@ fn put_together(
         |redactor| redactor.fingerprint(&input),
     );
     let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
+    manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
     }
