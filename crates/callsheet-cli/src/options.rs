@@ -26,7 +26,7 @@ pub(crate) struct InputArgs {
     pub(crate) prompts_dir: Option<String>,
 }
 
-/// What a prompt may cost.
+/// What a prompt may cost, and what it may not carry.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct BudgetArgs {
     /// The most bytes; optional sections give way, with a record
@@ -40,9 +40,24 @@ pub(crate) struct BudgetArgs {
     /// The vocabulary that tokens are counted with: o200k or cl100k
     #[arg(long, value_name = "NAME", default_value_t = Encoding::O200k, value_parser = encoding)]
     pub(crate) encoding: Encoding,
+
+    /// Put pseudonyms in the place of secrets: private keys, tokens of known formats, passwords in addresses
+    #[arg(long)]
+    pub(crate) redact: bool,
 }
 
 impl BudgetArgs {
+    /// Refuses `--redact` for prompts that are there already: nothing would take their secrets out.
+    pub(crate) fn refuse_redaction(&self) -> Result<(), Failure> {
+        if self.redact {
+            return Err(Failure::input(
+                "`--redact` works on what is composed, not on a finished prompt",
+            )
+            .hint("name an input and its recipe instead of a prompt"));
+        }
+        Ok(())
+    }
+
     /// Returns the options of a composition.
     pub(crate) fn options(&self, count_tokens: bool) -> Options {
         Options {
@@ -52,6 +67,9 @@ impl BudgetArgs {
             },
             encoding: self.encoding,
             count_tokens,
+            redact: self.redact,
+            // The project has the key; what composes for it knows the project.
+            ..Options::default()
         }
     }
 }
@@ -97,6 +115,10 @@ impl InputArgs {
         let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
         let shown = self.input.as_deref().filter(|name| *name != "-");
         let inputs = project.inputs()?;
+        let options = &Options {
+            redact_key: project.settings.redact_key(),
+            ..*options
+        };
         let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
         composed.map_err(|error| {
             let from_input = error.kind() == ErrorKind::BadInput;
@@ -132,6 +154,7 @@ pub(crate) fn tell(
     out: Output,
 ) -> Result<(), Failure> {
     crate::report::omissions(&composition.manifest.omissions, out);
+    crate::report::redactions(&composition.manifest.redactions, out);
     match events_file {
         Some(file) => {
             let mut lines = String::new();

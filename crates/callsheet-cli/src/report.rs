@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
 use callsheet::recipe::Shape;
+use callsheet::redact::Redaction;
 use callsheet::{Composition, Omission, Role};
 use serde_json::{Map, Value, json};
 
@@ -26,8 +28,12 @@ pub(crate) fn document(composition: &Composition) -> Value {
     set("tokens", json!(manifest.tokens));
     set("encoding", json!(manifest.encoding));
     set("sections", json!(manifest.sections));
+    if !manifest.redactions.is_empty() {
+        set("redactions", json!(manifest.redactions));
+    }
     set("omissions", json!(manifest.omissions));
     set("events", json!(manifest.events));
+    set("spans", json!(composition.source_map.spans));
     match composition.prompt.shape {
         Shape::Text => {
             set("text", json!(composition.text));
@@ -86,6 +92,17 @@ pub(crate) fn table(manifest: &Manifest) -> String {
         "\n{} bytes{tokens}{encoding}, {}\n",
         manifest.bytes, manifest.fingerprint
     ));
+    if !manifest.redactions.is_empty() {
+        text.push_str("\nRedacted:\n");
+    }
+    for redaction in &manifest.redactions {
+        let (layer, section) = (&redaction.layer, &redaction.section);
+        let (count, pseudonym) = (redaction.count, &redaction.pseudonym);
+        text.push_str(&format!(
+            "  {layer}: {count} × {pseudonym} in `{}`\n",
+            one_line(section)
+        ));
+    }
     if !manifest.omissions.is_empty() {
         text.push_str("\nLeft out:\n");
     }
@@ -163,6 +180,45 @@ fn size(omission: &Omission) -> String {
         .tokens
         .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
     format!("{} bytes{tokens}", omission.bytes)
+}
+
+/// Says which sentences ask for a tool that the policy denies.
+pub(crate) fn findings(composition: &Composition, findings: &[Finding], out: Output) {
+    if composition.denied.is_empty() {
+        out.note("the input denies no tool, so there is nothing to check");
+    }
+    for finding in findings {
+        let mention = &finding.mention;
+        let line = finding
+            .source_line
+            .map_or_else(String::new, |line| format!(":{line}"));
+        out.warn(&one_line(&format!(
+            "line {}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
+            mention.line, mention.tool, mention.sentence, finding.layer, finding.source
+        )));
+    }
+}
+
+/// Says how many secrets became pseudonyms.
+pub(crate) fn redactions(redactions: &[Redaction], out: Output) {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for redaction in redactions {
+        *kinds.entry(&redaction.kind).or_default() += redaction.count;
+    }
+    let total: usize = kinds.values().sum();
+    if total == 0 {
+        return;
+    }
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let what = if total == 1 {
+        "1 secret became a pseudonym".to_owned()
+    } else {
+        format!("{total} secrets became pseudonyms")
+    };
+    out.note(&format!("{what} ({})", kinds.join(", ")));
 }
 
 /// Says what was left out: losses one by one, what rules leave out by number.

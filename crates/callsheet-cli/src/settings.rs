@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use callsheet::ErrorKind;
+use callsheet::redact::Key;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -25,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) prompts_dir: Option<String>,
     /// The largest file that is read.
     pub(crate) max_file_bytes: Option<u64>,
+    /// What the pseudonyms of secrets are derived from.
+    pub(crate) redact_key: Option<String>,
     /// The layout of a sprint's files.
     pub(crate) paths: Paths,
     /// Input fields that recipes have when an input does not set them.
@@ -80,6 +83,7 @@ impl Settings {
                     })?;
                     self.max_file_bytes = Some(bytes);
                 }
+                "REDACT_KEY" => self.redact_key = Some(value),
                 "PATHS_IMPLEMENTATION_ARTIFACTS" => {
                     self.paths.implementation_artifacts = Some(value);
                 }
@@ -89,6 +93,13 @@ impl Settings {
             }
         }
         Ok(self)
+    }
+
+    /// Returns the key of the pseudonyms that stand for secrets.
+    pub(crate) fn redact_key(&self) -> Key {
+        self.redact_key
+            .as_deref()
+            .map_or_else(Key::default, Key::derive)
     }
 
     /// Returns the input fields that a recipe has when an input does not set them.
@@ -177,7 +188,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -194,6 +205,7 @@ mod tests {
             [
                 "prompts_dir",
                 "max_file_bytes",
+                "redact_key",
                 "paths",
                 "recipes",
                 "scope",

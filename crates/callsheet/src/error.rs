@@ -136,6 +136,21 @@ impl Error {
         self
     }
 
+    /// Puts other texts in the place of all that this error says.
+    #[must_use]
+    pub(crate) fn map_texts(mut self, change: impl Fn(&str) -> String) -> Self {
+        let details = &mut self.0;
+        details.detail = change(&details.detail);
+        details.found = details.found.as_deref().map(&change);
+        for text in details.causes.iter_mut().chain(&mut details.allowed) {
+            *text = change(text);
+        }
+        if let Some(place) = &mut details.place {
+            place.file = change(&place.file);
+        }
+        self
+    }
+
     /// Returns what a caller can branch on.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

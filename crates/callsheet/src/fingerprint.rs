@@ -19,6 +19,11 @@ impl Fingerprint {
         Self(*blake3::hash(bytes.as_ref()).as_bytes())
     }
 
+    /// Returns a fingerprint of this one that nobody can compute without the key.
+    pub(crate) fn keyed(self, key: &[u8; 32]) -> Self {
+        Self(*blake3::keyed_hash(key, &self.0).as_bytes())
+    }
+
     /// Returns the fingerprint of a list of named texts; every name and length counts.
     pub fn of_named<'a>(items: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut hasher = blake3::Hasher::new();

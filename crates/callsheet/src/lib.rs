@@ -119,9 +119,13 @@
 //!   forging the headings of the recipe `run`.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
+//! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
+//!   its policy denies.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
 mod builder;
+pub mod cache;
+pub mod check;
 mod compose;
 mod error;
 mod event;
@@ -133,6 +137,7 @@ pub mod omission;
 pub mod prepare;
 pub mod profile;
 pub mod recipe;
+pub mod redact;
 mod schema;
 pub mod scope;
 mod section;

@@ -5,11 +5,12 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use serde_json::Value;
 
+use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
 use crate::omission::Omission;
 use crate::recipe::{Escape, Recipe};
+use crate::redact::{self, Redaction};
 use crate::section::{Priority, Role, Section, Trust, Volatility};
 use crate::source_map::SourceMap;
 use crate::tokens::{self, Encoding};
@@ -46,6 +47,11 @@ pub struct Manifest {
     /// The tools that go with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Fingerprint>,
+    /// What a provider's cache can keep, by declared volatility.
+    pub cache: CacheRecord,
+    /// The secrets that became pseudonyms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redaction>,
     /// What was asked for and is not in the prompt.
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
@@ -108,7 +114,7 @@ pub struct SectionRecord {
 impl Manifest {
     pub(crate) fn new(
         recipe: &Recipe,
-        input: &Value,
+        input: Fingerprint,
         prompt: &Prompt,
         text: &str,
         map: &SourceMap,
@@ -121,7 +127,7 @@ impl Manifest {
                 name: recipe.name.clone(),
                 fingerprint: recipe.fingerprint,
             },
-            input: Fingerprint::of(input.to_string()),
+            input,
             fingerprint: Fingerprint::of(text),
             bytes: text.len(),
             tokens: None,
@@ -135,9 +141,17 @@ impl Manifest {
                 .iter()
                 .map(|tool| Fingerprint::of(tool.to_string()))
                 .collect(),
+            cache: CacheRecord::default(),
+            redactions: redact::records(&prompt.sections),
             omissions: Vec::new(),
             events: Vec::new(),
         }
+    }
+
+    /// Adds what a cache can keep of the text that the sections stand in.
+    pub(crate) fn plan(&mut self, text: &str, map: &SourceMap) {
+        let parts: Vec<Part> = self.sections.iter().map(Part::from).collect();
+        self.cache = cache::declared(text, &parts, &map.spans);
     }
 
     /// Adds the tokens of the whole and of every section.

@@ -35,12 +35,21 @@ pub enum Reason {
     NoMatch,
     /// The budget was too small for it.
     OverBudget,
+    /// The same text is there already.
+    Duplicate,
+    /// A file imports itself, directly or through others.
+    Cycle,
+    /// Imports are nested deeper than they are followed.
+    TooDeep,
 }
 
 impl Reason {
     /// Tells whether something is lost that was asked for, rather than left out by a declared rule.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::Excluded | Self::Binary | Self::Link)
+        !matches!(
+            self,
+            Self::Excluded | Self::Binary | Self::Link | Self::Duplicate | Self::Cycle
+        )
     }
 
     /// Returns the sentence that people read.
@@ -59,6 +68,9 @@ impl Reason {
             Self::Link => "is a link, which is not followed",
             Self::NoMatch => "matched no file",
             Self::OverBudget => "did not fit the budget",
+            Self::Duplicate => "is in the prompt already",
+            Self::Cycle => "imports itself",
+            Self::TooDeep => "is imported too deep",
         }
     }
 }

@@ -45,6 +45,18 @@ pub enum Volatility {
     Turn,
 }
 
+impl Volatility {
+    /// Returns the word that recipes use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Project => "project",
+            Self::Task => "task",
+            Self::Turn => "turn",
+        }
+    }
+}
+
 /// What gives way when a budget is tight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {

@@ -3,6 +3,8 @@
 //! A [`Traced`] is a text cut into spans without gaps. A span without an origin is *frame*: text of the recipe or
 //! of the engine itself. A span with an origin and without a transform is byte for byte the named range of it.
 
+mod replace;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -79,6 +81,8 @@ pub enum Transform {
     JsonString,
     /// The origin was put into another form, such as a value into text.
     Converted,
+    /// A secret stood here; the text is its pseudonym.
+    Redacted,
 }
 
 /// Where a span points to in its origin.
@@ -314,9 +318,13 @@ impl Traced {
         for span in &self.spans {
             let quoted = serde_json::Value::from(&self.text[span.range.clone()]).to_string();
             let escaped = &quoted[1..quoted.len() - 1];
-            let link = span.link.clone().map(|link| Link {
-                transform: Some(Transform::JsonString),
-                ..link
+            let link = span.link.clone().map(|link| match link.transform {
+                // A pseudonym has nothing to escape.
+                Some(Transform::Redacted) => link,
+                _ => Link {
+                    transform: Some(Transform::JsonString),
+                    ..link
+                },
             });
             out.push_span(escaped, link);
         }

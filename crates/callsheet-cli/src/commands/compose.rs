@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::Composition;
+use callsheet::check::{Finding, coherence};
 use callsheet::recipe::Shape;
 use clap::ValueEnum;
+use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, NEGATIVE};
 use crate::options::{BudgetArgs, InputArgs, tell};
 use crate::output::{Output, pretty, write_file};
 use crate::project::Project;
@@ -40,6 +42,10 @@ pub(crate) struct Args {
     /// Print the table of sections on stderr as well
     #[arg(long)]
     explain: bool,
+
+    /// Warn of sentences that ask for a tool that the policy of the input denies, and exit with 1 if there are any
+    #[arg(long)]
+    check: bool,
 }
 
 /// Where a prompt goes and what goes with it.
@@ -96,7 +102,18 @@ impl Args {
         if self.explain {
             out.say(report::table(&composition.manifest).trim_end());
         }
-        self.delivery.files.deliver(&composition, format, out)
+        if !self.check {
+            return self.delivery.files.deliver(&composition, format, out);
+        }
+        let findings = coherence(&composition);
+        report::findings(&composition, &findings, out);
+        let files = &self.delivery.files;
+        let delivered = files.deliver_checked(&composition, Some(&findings), format, out)?;
+        Ok(if findings.is_empty() {
+            delivered
+        } else {
+            ExitCode::from(NEGATIVE)
+        })
     }
 }
 
@@ -119,6 +136,17 @@ impl Files {
         format: Format,
         out: Output,
     ) -> Result<ExitCode, Failure> {
+        self.deliver_checked(composition, None, format, out)
+    }
+
+    /// Hands a composition over with what a check found in it.
+    fn deliver_checked(
+        &self,
+        composition: &Composition,
+        findings: Option<&[Finding]>,
+        format: Format,
+        out: Output,
+    ) -> Result<ExitCode, Failure> {
         tell(composition, self.events.as_deref(), out)?;
         write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
         write_some(self.source_map.as_deref(), || {
@@ -137,7 +165,13 @@ impl Files {
         }
         let result = match format {
             Format::Text => Cow::from(composition.text.as_str()),
-            Format::Json => pretty(&report::document(composition)).into(),
+            Format::Json => {
+                let mut document = report::document(composition);
+                if let Some(findings) = findings {
+                    document["findings"] = json!(findings);
+                }
+                pretty(&document).into()
+            }
             Format::Messages => pretty(&report::messages(composition)).into(),
         };
         if format == Format::Text

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use callsheet::cache::common_prefix;
 use callsheet::tokens;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -130,6 +131,7 @@ impl Args {
                 sections: Vec::new(),
             }));
         }
+        self.budget.refuse_redaction()?;
         let text = std::fs::read_to_string(file)
             .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
         let document = serde_json::from_str::<Value>(&text).ok();
@@ -256,17 +258,4 @@ fn changes(one: &Side, other: &Side) -> Vec<Change> {
         });
     }
     changes
-}
-
-/// Returns the length of the longest common beginning, on a character boundary.
-fn common_prefix(one: &str, other: &str) -> usize {
-    let shared = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    (0..=shared)
-        .rev()
-        .find(|&at| one.is_char_boundary(at))
-        .unwrap_or(0)
 }

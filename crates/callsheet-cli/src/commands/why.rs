@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use callsheet::SourceMap;
 use callsheet::source_map::{FRAME, MapSpan};
+use callsheet::trace::Transform;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text};
@@ -103,6 +104,7 @@ impl Args {
                     .compose(project, &self.target, &self.budget.options(false))?;
             return Ok((composition.text, composition.source_map));
         }
+        self.budget.refuse_redaction()?;
         let Some(map) = &self.source_map else {
             return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
                 .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));
@@ -175,7 +177,9 @@ fn tell(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
     };
     for span in spans(map, place) {
         let source = match span.line_at(prompt, span.start.max(place.0)) {
-            Some(line) if span.transform.is_none() => format!("{}:{line}", span.source),
+            Some(line) if matches!(span.transform, None | Some(Transform::Redacted)) => {
+                format!("{}:{line}", span.source)
+            }
             _ if span.source == FRAME => "text of the recipe".to_owned(),
             _ => span.source.clone(),
         };

@@ -30,6 +30,7 @@ help_of! {
     explain: "explain";
     why: "why";
     diff: "diff";
+    cache: "cache";
     template: "template";
     template_list: "template" "list";
     template_show: "template" "show";
@@ -56,7 +57,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff template recipe schema completions"
+        "demo init compose inject pack explain why diff cache template recipe schema completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),

@@ -32,7 +32,7 @@ fn an_unknown_key() {
     insta::assert_snapshot!(check(&[("recipe.toml", "\ndescripton = 'a'\n")]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
       did you mean `description`?
     --- stderr
     error: 1 recipe checked, 1 problem found
@@ -67,7 +67,7 @@ fn a_layer_without_a_source_and_one_with_two() {
     insta::assert_snapshot!(check(&[("recipe.toml", "[[layers]]\nname = 'a'\n")]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`
+    callsheet/recipes/mine/recipe.toml:1: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");
@@ -75,7 +75,7 @@ fn a_layer_without_a_source_and_one_with_two() {
     insta::assert_snapshot!(check(&[("recipe.toml", two)]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`
+    callsheet/recipes/mine/recipe.toml:1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");
@@ -235,7 +235,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
     callsheet/recipes/other/recipe.toml:2: a layer cannot be named `frame`
     --- stderr
     error: 3 recipes checked, 2 problems found

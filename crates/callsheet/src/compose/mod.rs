@@ -10,10 +10,12 @@ use serde_json::{Map, Value};
 pub use budget::Budget;
 pub use render::Prompt;
 
+use crate::check;
 use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
 use crate::prepare::Prepared;
 use crate::recipe::{Limit, Recipe};
+use crate::redact::{Key, Redactor};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -56,6 +58,17 @@ pub struct Options {
     pub encoding: Encoding,
     /// Whether tokens are counted even where no budget or limit asks for them.
     pub count_tokens: bool,
+    /// Whether secrets become pseudonyms even where the recipe does not ask for it.
+    pub redact: bool,
+    /// The key of these pseudonyms.
+    pub redact_key: Key,
+}
+
+impl Options {
+    /// Returns what takes secrets out of the prompt of a recipe, where somebody asks for it.
+    fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
+        (self.redact || recipe.redact).then(|| Redactor::new(self.redact_key))
+    }
 }
 
 /// A composed prompt with everything that explains it.
@@ -71,6 +84,8 @@ pub struct Composition {
     pub manifest: Manifest,
     /// What a person should hear of.
     pub events: Vec<Event>,
+    /// The tools that the policy of the input denies: names, and patterns with `*`.
+    pub denied: Vec<String>,
 }
 
 /// Composes the prompt of a recipe for an input.
@@ -82,8 +97,14 @@ pub fn compose(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
-    let fields = recipe.check(input)?;
-    let prepared = recipe.prepare.run(fields, inputs.root.as_ref())?;
+    let prepare = || {
+        let fields = recipe.check(input)?;
+        recipe.prepare.run(fields, inputs.root.as_ref())
+    };
+    let prepared = prepare().map_err(|error| match options.redactor(recipe) {
+        Some(redactor) => redactor.error(error),
+        None => error,
+    })?;
     assemble(recipe, prepared, inputs, options)
 }
 
@@ -94,9 +115,31 @@ pub fn assemble(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
+    let redactor = options.redactor(recipe);
+    let assembled = put_together(recipe, prepared, inputs, options, redactor);
+    assembled.map_err(|error| match redactor {
+        Some(redactor) => redactor.error(error),
+        None => error,
+    })
+}
+
+fn put_together(
+    recipe: &Recipe,
+    mut prepared: Prepared,
+    inputs: &Inputs,
+    options: &Options,
+    redactor: Option<Redactor>,
+) -> Result<Composition, Error> {
     let input = Value::Object(prepared.fields.clone());
-    let fields = &prepared.fields;
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    // Before frames and budget, so that both see what is printed.
+    if let Some(redactor) = redactor {
+        redactor.sections(&mut gathered.sections);
+        for tool in &mut prepared.tools {
+            redactor.value(tool);
+        }
+    }
+    let fields = &prepared.fields;
     let suffix = framing::frame(recipe, fields, &mut gathered)?;
     let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
@@ -109,7 +152,12 @@ pub fn assemble(
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
     let (text, source_map) = prompt.render();
-    let mut manifest = Manifest::new(recipe, &input, &prompt, &text, &source_map);
+    let input = redactor.map_or_else(
+        || Fingerprint::of(input.to_string()),
+        |redactor| redactor.fingerprint(&input),
+    );
+    let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
+    manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
     }
@@ -121,6 +169,14 @@ pub fn assemble(
         bytes: options.budget.bytes,
         tokens: options.budget.tokens,
     };
+    if let Some(redactor) = redactor {
+        for omission in &mut omissions {
+            redactor.omission(omission);
+        }
+        for event in &mut events {
+            redactor.event(event);
+        }
+    }
     manifest.omissions = omissions;
     manifest.events.clone_from(&events);
     Ok(Composition {
@@ -129,6 +185,7 @@ pub fn assemble(
         source_map,
         manifest,
         events,
+        denied: check::denied(recipe, fields),
     })
 }
 

@@ -66,6 +66,10 @@ pub struct Recipe {
     pub unique: Option<Condition>,
     /// What stands where a section was cut.
     pub marker: String,
+    /// Whether secrets become pseudonyms.
+    pub redact: bool,
+    /// The input field that says which tools are denied.
+    pub denies: Option<String>,
     /// Above this an event is raised.
     pub warning: Option<Limit>,
     /// Above this there is no prompt.

@@ -15,7 +15,7 @@ use crate::error::line_of;
 use crate::prepare::Preparation;
 use crate::schema::Schema;
 use crate::section::{Priority, Role, Trust, Volatility};
-use crate::source::{self, FilesSource, Source};
+use crate::source::{self, FilesSource, InstructionsSource, Source};
 use crate::template::{Missing, TemplateSet};
 use crate::{Error, ErrorKind, Fingerprint};
 
@@ -41,6 +41,9 @@ struct RecipeFile {
     frame: Option<Spanned<String>>,
     unique: Option<Spanned<String>>,
     marker: Option<String>,
+    #[serde(default)]
+    redact: bool,
+    denies: Option<String>,
     warning: Option<Limit>,
     error: Option<Limit>,
     empty: Option<Notice>,
@@ -63,6 +66,7 @@ struct LayerFile {
     value: Option<String>,
     file: Option<String>,
     files: Option<FilesSource>,
+    instructions: Option<InstructionsSource>,
     tree: Option<Spanned<String>>,
     source: Option<String>,
     frame: Option<Spanned<String>>,
@@ -189,6 +193,8 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frame: recipe.frame.map(Spanned::into_inner),
         unique: reader.condition(recipe.unique)?,
         marker: recipe.marker.unwrap_or(common.marker),
+        redact: recipe.redact,
+        denies: recipe.denies,
         warning: recipe.warning,
         error: recipe.error,
         empty: recipe.empty,
@@ -308,28 +314,24 @@ fn resolve(
     if let Some(field) = layer.value {
         sources.push((source::value(&field), Volatility::Task, Trust::Untrusted));
     }
-    if let Some(path) = layer.file {
-        sources.push((source::file(&path), Volatility::Project, Trust::Untrusted));
-    }
+    let of_project = |source: Box<dyn Source>| (source, Volatility::Project, Trust::Untrusted);
+    sources.extend(layer.file.map(|path| of_project(source::file(&path))));
     if let Some(files) = layer.files {
         let checked = files.check();
         checked.map_err(|error| reader.bad(span.clone(), error.detail()))?;
-        sources.push((Box::new(files), Volatility::Project, Trust::Untrusted));
+        sources.push(of_project(Box::new(files)));
     }
-    if let Some(tree) = layer.tree {
-        sources.push((
-            source::tree(tree.get_ref()),
-            Volatility::Project,
-            Trust::Untrusted,
-        ));
-    }
+    let instructions = layer.instructions;
+    sources.extend(instructions.map(|files| of_project(Box::new(files))));
+    let tree = layer.tree.map(Spanned::into_inner);
+    sources.extend(tree.map(|layer| of_project(source::tree(&layer))));
     if let Some(named) = layer.source {
         sources.push((source::named(&named), Volatility::Turn, Trust::Untrusted));
     }
     let count = sources.len();
     let (Some((source, volatility, trust)), 1) = (sources.pop(), count) else {
         let detail = format!(
-            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`"
+            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`"
         );
         return Err(reader.bad(span, detail));
     };

@@ -5,6 +5,7 @@
 
 mod file;
 mod files;
+mod instructions;
 mod text;
 mod tree;
 mod value;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use files::FilesSource;
+pub use instructions::InstructionsSource;
 
 use crate::inputs::Root;
 use crate::omission::{Omission, Refusal};

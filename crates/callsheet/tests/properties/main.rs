@@ -3,8 +3,10 @@
 
 mod budget;
 mod builder;
+mod instructions;
 mod maps;
 mod project;
+mod redaction;
 mod run;
 
 use proptest::prelude::ProptestConfig;

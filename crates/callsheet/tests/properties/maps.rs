@@ -40,7 +40,11 @@ fn source_bytes(span: &MapSpan, input: &Value, project: &Project) -> Option<Vec<
 }
 
 /// Checks that a map covers every byte, and that every byte is the one it points to.
-fn assert_mapped(composition: &Composition, input: &Value, project: &Project) -> TestCaseResult {
+pub(crate) fn assert_mapped(
+    composition: &Composition,
+    input: &Value,
+    project: &Project,
+) -> TestCaseResult {
     let text = &composition.text;
     let mut end = 0;
     let mut joined = String::new();
@@ -82,7 +86,7 @@ fn assert_mapped(composition: &Composition, input: &Value, project: &Project) ->
 }
 
 /// Checks that composing again changes nothing, neither in the prompt nor in what explains it.
-fn assert_same(one: &Composition, other: &Composition) -> TestCaseResult {
+pub(crate) fn assert_same(one: &Composition, other: &Composition) -> TestCaseResult {
     prop_assert_eq!(&one.text, &other.text);
     prop_assert_eq!(
         json!(one.manifest).to_string(),

@@ -65,11 +65,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\n[[layers]]\nname = 'a'\n",
-        "2: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`",
+        "2: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`",
     ),
     (
         "[[layers]]\nname = 'a'\ntext = 'A'\nvalue = 'a'\n",
-        "1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `tree`, `source`",
+        "1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`",
     ),
     (
         "[[layers]]\nname = 'a'\n\ntemplate = 'x.md'\n",
@@ -146,7 +146,7 @@ fn an_unknown_key_is_told_with_those_that_exist() {
     let top = error(&[(RECIPE_FILE, "description = 'x'\nseperator = ''\n")]);
     assert_eq!(
         top.to_string(),
-        "recipes/mine/recipe.toml:2: unknown field `seperator`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`"
+        "recipes/mine/recipe.toml:2: unknown field `seperator`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`"
     );
     let files = "[[layers]]\nname = 'a'\nfiles = { glob = ['*'] }\n";
     assert_eq!(

@@ -1,0 +1,60 @@
+//! Parts of a traced text that are replaced, with their provenance kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Link, Origin, OriginKind, Traced, Transform};
+
+impl Traced {
+    /// Returns the text with ranges of it, in order and without overlap, replaced by other texts.
+    ///
+    /// Each new text points to what stood in its place.
+    #[must_use]
+    pub(crate) fn replaced(&self, parts: &[(Range<usize>, String)], transform: Transform) -> Self {
+        let mut out = Self::with_capacity(self.len());
+        let mut at = 0;
+        for (range, text) in parts {
+            out.push(&self.slice(at..range.start));
+            out.push_span(text, Some(self.slice(range.clone()).link(text, transform)));
+            at = range.end;
+        }
+        out.push(&self.slice(at..self.len()));
+        out
+    }
+
+    /// Returns one link for the whole text: to all of the first origin that it has, or to something derived.
+    fn link(&self, shown: &str, transform: Transform) -> Link {
+        let mut links = self.spans.iter().filter_map(|span| span.link.as_ref());
+        let Some(first) = links.next() else {
+            return Link {
+                origin: Origin::new(OriginKind::Derived, "redaction", shown),
+                range: 0..shown.len(),
+                line: 1,
+                transform: Some(transform),
+            };
+        };
+        let mut range = first.range.clone();
+        for link in links.filter(|link| Arc::ptr_eq(&link.origin, &first.origin)) {
+            range = range.start.min(link.range.start)..range.end.max(link.range.end);
+        }
+        Link {
+            origin: Arc::clone(&first.origin),
+            range,
+            line: first.line,
+            transform: Some(transform),
+        }
+    }
+
+    /// Puts other origins in the place of those that the spans have.
+    pub(crate) fn map_origins(&mut self, change: impl Fn(&Arc<Origin>) -> Arc<Origin>) {
+        let mut last: Option<(Arc<Origin>, Arc<Origin>)> = None;
+        for link in self.spans.iter_mut().filter_map(|span| span.link.as_mut()) {
+            let new = match &last {
+                Some((old, new)) if Arc::ptr_eq(old, &link.origin) => Arc::clone(new),
+                _ => change(&link.origin),
+            };
+            last = Some((Arc::clone(&link.origin), Arc::clone(&new)));
+            link.origin = new;
+        }
+    }
+}
