@@ -42,6 +42,10 @@ help_of! {
     recipe_show: "recipe" "show";
     recipe_eject: "recipe" "eject";
     recipe_check: "recipe" "check";
+    profile: "profile";
+    profile_list: "profile" "list";
+    profile_show: "profile" "show";
+    profile_check: "profile" "check";
     schema: "schema";
     completions: "completions";
 }
@@ -57,7 +61,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache template recipe schema completions"
+        "demo init compose inject pack explain why diff cache template recipe profile schema completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -67,6 +71,7 @@ fn no_command_is_without_its_help_here() {
         listed(&help(&["recipe"])).join(" "),
         "list show eject check"
     );
+    assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
 }
 
 #[test]

@@ -213,11 +213,11 @@ fn a_frame_that_only_an_input_names() {
 
 #[test]
 fn an_unknown_recipe_is_no_verdict() {
-    insta::assert_snapshot!(Project::new().callsheet(&["recipe", "check", "nope"]), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&["recipe", "check", "nope"]), @"
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `pack`
+    hint: allowed are `injection`, `layers`, `pack`, `run`
     ");
 }
 
@@ -260,7 +260,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     --- stderr
     error: 1 recipe checked, 1 problem found
     "#);
-    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
     NAME       HOME                     DESCRIPTION
@@ -270,5 +270,6 @@ fn problems_of_all_recipes_are_told_at_once() {
     mine       callsheet/recipes/mine   (cannot be read: `callsheet recipe check mine` says why)
     other      callsheet/recipes/other  (cannot be read: `callsheet recipe check other` says why)
     pack       built in                 A source tree as one prompt: the tree of paths, then every file
+    run        built in                 Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
 }

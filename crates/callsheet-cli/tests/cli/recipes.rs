@@ -37,7 +37,7 @@ fn greeting() -> Project {
 #[test]
 fn it_is_listed_shown_and_checked() {
     let project = greeting();
-    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
     NAME       HOME                        DESCRIPTION
@@ -45,6 +45,7 @@ fn it_is_listed_shown_and_checked() {
     injection  built in                    Files that belong to story keys, as XML for a system-prompt append
     layers     built in                    Identity, project context, rules and context blocks as a system prompt with tools
     pack       built in                    A source tree as one prompt: the tree of paths, then every file
+    run        built in                    Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
     insta::assert_snapshot!(project.callsheet(&["recipe", "show", "greeting"]), @r"
     exit: 0
@@ -133,13 +134,14 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     wrote callsheet/recipes/layers/recipe.toml
     `callsheet compose layers` uses it from now on
     ");
-    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
     NAME       HOME                      DESCRIPTION
     injection  built in                  Files that belong to story keys, as XML for a system-prompt append
     layers     callsheet/recipes/layers  Identity, project context, rules and context blocks as a system prompt with tools
     pack       built in                  A source tree as one prompt: the tree of paths, then every file
+    run        built in                  Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
     let compose = words("compose layers -D rules=a -D project_context=b");
     assert_eq!(project.run(&compose).text(), "b\n\n---\n\na");

@@ -52,11 +52,11 @@ fn talk_is_normal_verbose_or_quiet_and_data_stays_the_same() {
 
 #[test]
 fn quiet_keeps_errors() {
-    insta::assert_snapshot!(Project::new().callsheet(&["-q", "compose", "nope"]), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&["-q", "compose", "nope"]), @"
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `pack`
+    hint: allowed are `injection`, `layers`, `pack`, `run`
     ");
 }
 

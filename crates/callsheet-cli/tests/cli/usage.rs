@@ -195,11 +195,11 @@ fn an_unknown_recipe_that_is_the_beginning_of_one() {
 
 #[test]
 fn an_unknown_recipe_like_no_other() {
-    insta::assert_snapshot!(Project::new().callsheet(&["explain", "zzz"]), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&["explain", "zzz"]), @"
     exit: 2
     --- stderr
     error: no recipe named `zzz`
-    hint: allowed are `injection`, `layers`, `pack`
+    hint: allowed are `injection`, `layers`, `pack`, `run`
     ");
 }
 
@@ -210,11 +210,11 @@ fn a_recipe_of_the_project_is_among_the_known_ones_once() {
         "callsheet/recipes/layers/recipe.toml",
         "[[layers]]\nname = 'a'\ntext = 'a'\n",
     );
-    insta::assert_snapshot!(project.callsheet(&["recipe", "show", "zzz"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["recipe", "show", "zzz"]), @"
     exit: 2
     --- stderr
     error: no recipe named `zzz`
-    hint: allowed are `injection`, `layers`, `pack`
+    hint: allowed are `injection`, `layers`, `pack`, `run`
     ");
 }
 

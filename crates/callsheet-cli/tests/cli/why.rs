@@ -199,11 +199,11 @@ fn a_map_with_nonsense_in_it() {
 
 #[test]
 fn a_target_that_is_neither_file_nor_recipe() {
-    insta::assert_snapshot!(composed().callsheet(&["why", "prmpt.txt", "--at", "0"]), @r"
+    insta::assert_snapshot!(composed().callsheet(&["why", "prmpt.txt", "--at", "0"]), @"
     exit: 2
     --- stderr
     error: no recipe named `prmpt.txt`
-    hint: allowed are `injection`, `layers`, `pack`
+    hint: allowed are `injection`, `layers`, `pack`, `run`
     ");
 }
 
