@@ -125,6 +125,7 @@ mod event;
 mod fingerprint;
 pub mod inputs;
 pub mod manifest;
+pub mod mounts;
 pub mod omission;
 pub mod prepare;
 pub mod recipe;
@@ -140,7 +141,7 @@ pub mod trace;
 pub mod workflow;
 
 pub use builder::{FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, packaged};
-pub use compose::{Budget, Composition, Inputs, Options, Prompt, assemble, compose};
+pub use compose::{Budget, Composition, Inputs, Message, Options, Prompt, assemble, compose};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;

@@ -29,9 +29,9 @@ pub struct Manifest {
     pub recipe: RecipeRecord,
     /// The fingerprint of the checked input.
     pub input: Fingerprint,
-    /// The fingerprint of the exact bytes of the prompt.
+    /// The fingerprint of the exact bytes that are handed over.
     pub fingerprint: Fingerprint,
-    /// The number of bytes.
+    /// The number of these bytes.
     pub bytes: usize,
     /// The number of tokens, where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct SectionRecord {
     pub source: String,
     /// The fingerprint of that whole thing.
     pub source_fingerprint: Fingerprint,
-    /// The first byte of its body in the prompt.
+    /// The first byte of its body in the text of the prompt.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
@@ -110,7 +110,7 @@ impl Manifest {
         recipe: &Recipe,
         input: &Value,
         prompt: &Prompt,
-        text: &str,
+        handed_over: &str,
         map: &SourceMap,
     ) -> Self {
         let sections = prompt.sections.iter().zip(&map.places);
@@ -122,8 +122,8 @@ impl Manifest {
                 fingerprint: recipe.fingerprint,
             },
             input: Fingerprint::of(input.to_string()),
-            fingerprint: Fingerprint::of(text),
-            bytes: text.len(),
+            fingerprint: Fingerprint::of(handed_over),
+            bytes: handed_over.len(),
             tokens: None,
             encoding: None,
             budget: BudgetRecord::default(),

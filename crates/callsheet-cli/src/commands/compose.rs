@@ -83,14 +83,16 @@ pub(crate) enum Format {
     Text,
     /// A document with the prompt, its sections and what was left out
     Json,
-    /// A list of messages with role and content
+    /// A list of messages with role and content, as compact JSON
     Messages,
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let format = format_of(self.delivery.format, out);
-        let options = self.budget.options(self.explain || format == Format::Json);
+        let options = self
+            .budget
+            .options(self.explain || format == Some(Format::Json));
         let composition = self.input.compose(project, &self.recipe, &options)?;
         if self.explain {
             out.say(report::table(&composition.manifest).trim_end());
@@ -99,9 +101,9 @@ impl Args {
     }
 }
 
-/// Returns the form that was asked for; `--json` asks for the document.
-pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
-    asked.unwrap_or(if out.json { Format::Json } else { Format::Text })
+/// Returns the form that was asked for, where it is not left to the recipe; `--json` asks for the document.
+pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Option<Format> {
+    asked.or(out.json.then_some(Format::Json))
 }
 
 impl Files {
@@ -109,7 +111,7 @@ impl Files {
     pub(crate) fn deliver(
         &self,
         composition: &Composition,
-        format: Format,
+        format: Option<Format>,
         out: Output,
     ) -> Result<ExitCode, Failure> {
         tell(composition, self.events.as_deref(), out)?;
@@ -129,11 +131,15 @@ impl Files {
             )));
         }
         let result: Vec<u8> = match format {
-            Format::Text => composition.text.as_bytes().to_vec(),
-            Format::Json => pretty(&report::document(composition)).into_bytes(),
-            Format::Messages => pretty(&report::messages(composition)).into_bytes(),
+            None => composition.rendered().as_bytes().to_vec(),
+            Some(Format::Text) => composition.text.as_bytes().to_vec(),
+            Some(Format::Json) => pretty(&report::document(composition)).into_bytes(),
+            // Roles and texts only: serialising them cannot fail.
+            Some(Format::Messages) => {
+                serde_json::to_vec(&composition.messages()).unwrap_or_default()
+            }
         };
-        if format == Format::Text
+        if format.is_none_or(|format| format == Format::Text)
             && composition.prompt.shape == Shape::System
             && !composition.prompt.tools.is_empty()
         {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::inputs::Root;
+use crate::mounts::Guard;
 use crate::omission::Omission;
 use crate::trace::{Origin, Traced};
 use crate::{Error, Event};
@@ -40,6 +41,8 @@ pub struct Prepared {
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
     pub events: Vec<Event>,
+    /// What the finished prompt may not hold.
+    pub guard: Option<Guard>,
 }
 
 /// Which preparation a recipe names.
