@@ -16,7 +16,7 @@
 //!
 //! # A built-in recipe over a folder
 //!
-//! Three recipes come along: `injection`, `layers` and `pack`, by name from [`recipe::built_in`]. This one packs a folder:
+//! Four recipes come along: `injection`, `layers`, `messages` and `pack`, by name from [`recipe::built_in`]. This one packs a folder:
 //!
 //! ```
 //! use callsheet::{Inputs, Options, Root, compose, recipe};
@@ -118,6 +118,7 @@
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
+pub mod blocks;
 mod builder;
 mod compose;
 mod error;
@@ -127,6 +128,7 @@ pub mod inputs;
 pub mod manifest;
 pub mod mounts;
 pub mod omission;
+pub mod policy;
 pub mod prepare;
 pub mod recipe;
 mod schema;

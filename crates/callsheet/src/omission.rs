@@ -35,12 +35,16 @@ pub enum Reason {
     NoMatch,
     /// The budget was too small for it.
     OverBudget,
+    /// The value is longer than a value may be.
+    Capped,
+    /// It is a real path, which no message may hold.
+    Redacted,
 }
 
 impl Reason {
     /// Tells whether something is lost that was asked for, rather than left out by a declared rule.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::Excluded | Self::Binary | Self::Link)
+        !matches!(self, Self::Excluded | Self::Binary | Self::Link | Self::Redacted)
     }
 
     /// Returns the sentence that people read.
@@ -59,6 +63,8 @@ impl Reason {
             Self::Link => "is a link, which is not followed",
             Self::NoMatch => "matched no file",
             Self::OverBudget => "did not fit the budget",
+            Self::Capped => "is cut, being longer than a value may be",
+            Self::Redacted => "names a real path, which is redacted",
         }
     }
 }

@@ -99,9 +99,14 @@ impl Mounts {
         alias::alias(&self.folders, text)
     }
 
-    /// Returns a value as it may stand in a line: one line, no control characters, folders by their mounts, capped.
+    /// Returns a value in one line: no control characters, and folders by their mounts.
+    pub fn line(&self, value: &str) -> String {
+        self.alias(&one_line(value))
+    }
+
+    /// Returns a value as it may stand in a block: in one line, and no longer than [`MOST_CHARS`].
     pub fn sanitise(&self, value: &str) -> String {
-        let aliased = self.alias(&one_line(value));
+        let aliased = self.line(value);
         match aliased.char_indices().nth(MOST_CHARS) {
             Some((end, _)) => aliased[..end].to_owned(),
             None => aliased,
@@ -112,6 +117,12 @@ impl Mounts {
     pub fn leak(&self, text: &str) -> Option<&'static str> {
         forms::find(&self.folders, text).map(|(_, folder)| folder.what)
     }
+}
+
+/// Tells whether a path begins with a mount, or is redacted, so that nothing has to stand before it.
+pub fn is_final(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    path.starts_with(REDACTED) || Mount::ALL.iter().any(|mount| mount.alias() == first)
 }
 
 /// Returns the value in one line: line ends and tabs become blanks, other control characters go.

@@ -4,6 +4,7 @@
 //! does the rest the same way for every recipe.
 
 mod injection;
+mod messages;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,19 +57,22 @@ pub enum Preparation {
     Injection,
     /// Identity, project context, rules and context blocks.
     Layers,
+    /// Tool policy, persona and the blocks of a run.
+    Messages,
 }
 
 impl Preparation {
     /// Prepares a checked input.
     pub fn run(self, fields: Map<String, Value>, root: Option<&Root>) -> Result<Prepared, Error> {
-        let root = || root.ok_or_else(crate::source::needs_root);
+        let needed = || root.ok_or_else(crate::source::needs_root);
         match self {
             Self::None => Ok(Prepared {
                 fields,
                 ..Prepared::default()
             }),
-            Self::Injection => injection::prepare(fields, root()?),
-            Self::Layers => crate::builder::prepare(fields, root()?),
+            Self::Injection => injection::prepare(fields, needed()?),
+            Self::Layers => crate::builder::prepare(fields, needed()?),
+            Self::Messages => messages::prepare(fields, root),
         }
     }
 }
