@@ -17,6 +17,9 @@ use forms::Folder;
 /// The most characters that a printed value has.
 pub const MOST_CHARS: usize = 500;
 
+/// So often a text is looked at again before all of it is redacted.
+const MOST_ROUNDS: usize = 8;
+
 /// What stands for an absolute path that is below no mount.
 pub const REDACTED: &str = "[redacted]";
 
@@ -96,7 +99,15 @@ impl Mounts {
     ///
     /// The longest folder counts, and only whole parts of a path do.
     pub fn alias(&self, text: &str) -> String {
-        alias::alias(&self.folders, text)
+        let mut aliased = alias::alias(&self.folders, text);
+        // What stands together now may name a folder again.
+        for _ in 0..MOST_ROUNDS {
+            if self.leak(&aliased).is_none() {
+                return aliased;
+            }
+            aliased = alias::alias(&self.folders, &aliased);
+        }
+        REDACTED.to_owned()
     }
 
     /// Returns a value in one line: no control characters, and folders by their mounts.
@@ -108,6 +119,8 @@ impl Mounts {
     pub fn sanitise(&self, value: &str) -> String {
         let aliased = self.line(value);
         match aliased.char_indices().nth(MOST_CHARS) {
+            // The end of a folder's name may be cut off, which leaves the name of another.
+            Some((end, _)) if self.leak(&aliased[..end]).is_some() => REDACTED.to_owned(),
             Some((end, _)) => aliased[..end].to_owned(),
             None => aliased,
         }

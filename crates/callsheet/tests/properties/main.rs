@@ -4,6 +4,7 @@
 mod budget;
 mod builder;
 mod maps;
+mod messages;
 mod project;
 
 use proptest::prelude::ProptestConfig;
