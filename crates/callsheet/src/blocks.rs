@@ -30,7 +30,9 @@ impl RunDirective {
     /// Reads the block of a message; nothing if the message is another.
     pub fn parse(message: &str) -> Option<Self> {
         let mut lines = Lines::of(message, "RUN_DIRECTIVE")?;
-        lines.value("runType").filter(|kind| *kind == "bmad-micro")?;
+        lines
+            .value("runType")
+            .filter(|kind| *kind == "bmad-micro")?;
         let intent = lines.value("intent")?.to_owned();
         let workflow = lines.value("workflow")?.to_owned();
         lines.value("state")?;
@@ -275,7 +277,10 @@ impl<'a> Lines<'a> {
     /// Returns the value of the next line if it has this key.
     fn value(&mut self, key: &str) -> Option<&'a str> {
         let line = self.lines.peek()?;
-        let value = line.strip_prefix("- ")?.strip_prefix(key)?.strip_prefix(": ")?;
+        let value = line
+            .strip_prefix("- ")?
+            .strip_prefix(key)?
+            .strip_prefix(": ")?;
         self.lines.next();
         Some(value)
     }

@@ -44,7 +44,10 @@ pub enum Reason {
 impl Reason {
     /// Tells whether something is lost that was asked for, rather than left out by a declared rule.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::Excluded | Self::Binary | Self::Link | Self::Redacted)
+        !matches!(
+            self,
+            Self::Excluded | Self::Binary | Self::Link | Self::Redacted
+        )
     }
 
     /// Returns the sentence that people read.

@@ -148,7 +148,11 @@ mod tests {
         ] {
             let merged = merge(&policy(&system), &policy(&agent));
             assert_eq!(json!(merged), expected);
-            assert_eq!(merge(&merged, &policy(&agent)), merged, "merging again changes nothing");
+            assert_eq!(
+                merge(&merged, &policy(&agent)),
+                merged,
+                "merging again changes nothing"
+            );
         }
     }
 }

@@ -337,9 +337,7 @@ impl Plan {
         }
         // The sum of the parts may differ a little from the whole: the real text has the last word.
         while fitting > 0 {
-            if try_lines(fitting, self)
-                && budget.allows(self.real())
-            {
+            if try_lines(fitting, self) && budget.allows(self.real()) {
                 let detail = format!("cut after line {fitting} of {}", text.lines().count());
                 return Some(self.omission(&section, &text[ends[fitting - 1]..], detail));
             }

@@ -1,7 +1,7 @@
 //! From real paths in a text to mounts.
 
-use super::forms::{Folder, is_drive, is_name};
 use super::REDACTED;
+use super::forms::{Folder, is_drive, is_name};
 
 /// What ends a path in a text.
 const ENDS: &[char] = &[

@@ -60,7 +60,9 @@ pub(super) fn is_drive(text: &str) -> bool {
 /// Returns the first folder that a text holds, and where.
 pub(super) fn find<'a>(folders: &'a [Folder], text: &str) -> Option<(Range<usize>, &'a Folder)> {
     text.char_indices().find_map(|(at, _)| {
-        let folder = folders.iter().find(|folder| folder.at(text, at).is_some())?;
+        let folder = folders
+            .iter()
+            .find(|folder| folder.at(text, at).is_some())?;
         Some((at..at + folder.at(text, at)?, folder))
     })
 }

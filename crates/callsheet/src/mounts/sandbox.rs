@@ -58,8 +58,9 @@ impl Mounts {
             .ok_or_else(|| SandboxViolation::new(format!("there is no `{shown}` here")))?;
         let root = Root::open(&folder.path)
             .map_err(|_| SandboxViolation::new(format!("`{shown}` cannot be opened")))?;
-        root.confine(&inner)
-            .map_err(|refusal| SandboxViolation::new(format!("`{path}` {}", refusal.reason.sentence())))
+        root.confine(&inner).map_err(|refusal| {
+            SandboxViolation::new(format!("`{path}` {}", refusal.reason.sentence()))
+        })
     }
 }
 

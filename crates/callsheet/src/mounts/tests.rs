@@ -41,8 +41,17 @@ fn the_longest_folder_counts_and_only_by_whole_parts() {
 #[test]
 fn what_is_no_absolute_path_stays() {
     for text in [
-        "and/or", "1 / 2", "https://example.org/a", "</b>", "a:b", "@pkg/steps/x.md", "//", "~/x", "artifacts/a.md",
-        "C: 5", "a\\b",
+        "and/or",
+        "1 / 2",
+        "https://example.org/a",
+        "</b>",
+        "a:b",
+        "@pkg/steps/x.md",
+        "//",
+        "~/x",
+        "artifacts/a.md",
+        "C: 5",
+        "a\\b",
     ] {
         assert_eq!(mounts().alias(text), text);
     }
@@ -54,7 +63,10 @@ fn a_value_is_one_line_and_short() {
     assert_eq!(mounts.sanitise("a\r\nb\nc\td\u{2028}e"), "a b c d e");
     assert_eq!(mounts.sanitise("a\0\u{1b}[1mb\u{202e}c"), "a[1mbc");
     assert_eq!(mounts.sanitise("/srv/my sh\0op/x"), "@project/x");
-    assert_eq!(mounts.sanitise(&"é".repeat(600)).chars().count(), MOST_CHARS);
+    assert_eq!(
+        mounts.sanitise(&"é".repeat(600)).chars().count(),
+        MOST_CHARS
+    );
 }
 
 #[test]
@@ -83,8 +95,16 @@ fn folders_that_look_like_our_own_words_are_no_leak() {
         .with(Mount::State, "/");
     assert_eq!(mounts.leak("write below @project/artifacts/ only"), None);
     assert_eq!(mounts.leak("in /artifacts/x"), Some("@project"));
-    assert_eq!(mounts.alias("/artifacts/x /etc/y"), "@project/x @state/etc/y");
-    assert_eq!(Mounts::new().with(Mount::Project, "relative").alias("relative"), "relative");
+    assert_eq!(
+        mounts.alias("/artifacts/x /etc/y"),
+        "@project/x @state/etc/y"
+    );
+    assert_eq!(
+        Mounts::new()
+            .with(Mount::Project, "relative")
+            .alias("relative"),
+        "relative"
+    );
 }
 
 #[test]
@@ -107,12 +127,28 @@ fn a_path_resolves_inside_its_mount_or_not_at_all() {
         ("@project", Access::Read, "project"),
         ("@project/", Access::Write, "project"),
         ("@project/src/a.rs", Access::Read, "project/src/a.rs"),
-        ("@project/./src/../src//a.rs", Access::Read, "project/src/a.rs"),
-        ("@project/inside/new.rs", Access::Write, "project/src/new.rs"),
-        ("@project/new/folder/x", Access::Write, "project/new/folder/x"),
+        (
+            "@project/./src/../src//a.rs",
+            Access::Read,
+            "project/src/a.rs",
+        ),
+        (
+            "@project/inside/new.rs",
+            Access::Write,
+            "project/src/new.rs",
+        ),
+        (
+            "@project/new/folder/x",
+            Access::Write,
+            "project/new/folder/x",
+        ),
         ("@pkg/x", Access::Read, "pkg/x"),
     ] {
-        assert_eq!(mounts.resolve(named, access).unwrap(), real.join(expected), "{named}");
+        assert_eq!(
+            mounts.resolve(named, access).unwrap(),
+            real.join(expected),
+            "{named}"
+        );
     }
     for (named, access) in [
         ("@project/../outside/secret", Access::Read),

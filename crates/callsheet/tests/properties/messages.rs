@@ -61,7 +61,10 @@ fn messages(input: &Value) -> Result<Vec<Message>, Error> {
     let recipe = built_in("messages").unwrap()?;
     let composition = compose(recipe, input, &Inputs::nowhere(), &Options::default())?;
     let messages = composition.messages();
-    assert_eq!(serde_json::to_string(&messages).unwrap(), composition.rendered());
+    assert_eq!(
+        serde_json::to_string(&messages).unwrap(),
+        composition.rendered()
+    );
     Ok(messages)
 }
 
@@ -86,16 +89,30 @@ fn safe_path(path: &str) -> String {
 
 fn in_package(path: &str) -> String {
     let path = safe_path(path);
-    if is_final(&path) { path } else { format!("@pkg/{path}") }
+    if is_final(&path) {
+        path
+    } else {
+        format!("@pkg/{path}")
+    }
 }
 
 fn texts(value: &Value) -> Vec<&str> {
-    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect()
 }
 
 fn expected_brief(node: &Value) -> NodeBrief {
     let text = |key: &str| node[key].as_str().unwrap();
-    let files = |key: &str| texts(&node[key]).into_iter().map(|name| NodeFile::new(safe_path(name))).collect();
+    let files = |key: &str| {
+        texts(&node[key])
+            .into_iter()
+            .map(|name| NodeFile::new(safe_path(name)))
+            .collect()
+    };
     let transition = |edge: &Value| Transition {
         to: edge["to"].as_str().unwrap().to_owned(),
         label: shop().sanitise(edge["label"].as_str().unwrap()),
@@ -111,8 +128,16 @@ fn expected_brief(node: &Value) -> NodeBrief {
         step_file: in_package(text("stepFilePathInPkg")),
         inputs: files("inputs"),
         outputs: files("outputs"),
-        validation: texts(&node["validation"]).into_iter().map(|rule| shop().sanitise(rule)).collect(),
-        transitions: node["transitions"].as_array().unwrap().iter().map(transition).collect(),
+        validation: texts(&node["validation"])
+            .into_iter()
+            .map(|rule| shop().sanitise(rule))
+            .collect(),
+        transitions: node["transitions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(transition)
+            .collect(),
     }
 }
 

@@ -29,10 +29,12 @@ pub(super) fn prepare(
     root: Option<&Root>,
 ) -> Result<Prepared, Error> {
     let found = package::fill(&mut input, root)?;
-    let mounts = found.folders.into_iter().fold(
-        mounts(&input, root),
-        |mounts, (mount, folder)| mounts.with(mount, &folder),
-    );
+    let mounts = found
+        .folders
+        .into_iter()
+        .fold(mounts(&input, root), |mounts, (mount, folder)| {
+            mounts.with(mount, &folder)
+        });
     let fields = Fields(&input);
     let mode = fields.text("mode").unwrap_or_default();
     let mut printer = Printer::new(&mounts);
@@ -53,11 +55,16 @@ pub(super) fn prepare(
         directive = Some(parts::directive(&fields, node.as_deref(), &mut printer)?);
     }
     values.insert("directive".to_owned(), json!(directive));
-    values.insert("brief".to_owned(), json!(brief.map(|brief| brief.printed())));
+    values.insert(
+        "brief".to_owned(),
+        json!(brief.map(|brief| brief.printed())),
+    );
     if let Some(data) = parts::data(&fields, &policy, &mut printer) {
         values.insert("data".to_owned(), data);
     }
-    let workflow = directive.as_ref().map(|run: &RunDirective| run.workflow.as_str());
+    let workflow = directive
+        .as_ref()
+        .map(|run: &RunDirective| run.workflow.as_str());
     let piece = user_input::piece(&fields, mode, node.as_deref(), workflow, &mut printer);
     let omissions = printer.into_omissions();
 
@@ -73,7 +80,10 @@ pub(super) fn prepare(
         .fields
         .insert("prepared".to_owned(), Value::Object(values));
     let pieces = &mut prepared.pieces;
-    pieces.insert("prepared.user_input".to_owned(), piece.into_iter().collect());
+    pieces.insert(
+        "prepared.user_input".to_owned(),
+        piece.into_iter().collect(),
+    );
     if let Some(persona) = found.persona {
         pieces.insert("agentDefinition.systemPrompt".to_owned(), vec![persona]);
     }

@@ -39,7 +39,12 @@ pub(super) fn directive(
     Ok(RunDirective {
         intent: fields.required("intent")?.to_owned(),
         workflow: workflow(fields, printer)?,
-        graph: in_package(fields.required("graphRelPath")?, LAYER, "graphRelPath", printer),
+        graph: in_package(
+            fields.required("graphRelPath")?,
+            LAYER,
+            "graphRelPath",
+            printer,
+        ),
         current_node_id: node.map(str::to_owned),
         effective_agent_id: printer.value(LAYER, "effectiveAgentId", agent),
         autopilot: fields.get("autopilot") != Some(&json!(false)),
@@ -51,10 +56,15 @@ fn workflow(fields: &Fields<'_>, printer: &mut Printer<'_>) -> Result<String, Er
     let text = fields.text("workflowRef");
     let value = match text {
         Some(value) => value,
-        None => fields.required("workflowRef.value").map_err(|_| missing("workflowRef"))?,
+        None => fields
+            .required("workflowRef.value")
+            .map_err(|_| missing("workflowRef"))?,
     };
     let lower = value.to_lowercase();
-    if [".yaml", ".yml", ".xml"].iter().any(|end| lower.ends_with(end)) {
+    if [".yaml", ".yml", ".xml"]
+        .iter()
+        .any(|end| lower.ends_with(end))
+    {
         let detail = format!(
             "`workflowRef`: NotSupportedClassicWorkflow: `{}` is a classic workflow; a run needs one of micro files",
             printer.mounts.sanitise(value)
@@ -87,7 +97,10 @@ pub(super) fn brief(fields: &Fields<'_>, printer: &mut Printer<'_>) -> Result<No
     if let Some(current) = fields.text("stateSummary.currentNodeId")
         && current.trim() != node_id
     {
-        let (node, current) = (printer.mounts.sanitise(node_id), printer.mounts.sanitise(current));
+        let (node, current) = (
+            printer.mounts.sanitise(node_id),
+            printer.mounts.sanitise(current),
+        );
         let detail = format!(
             "`nodeBrief.nodeId` is `{node}`, but `stateSummary.currentNodeId` is `{current}`"
         );
@@ -105,7 +118,9 @@ pub(super) fn brief(fields: &Fields<'_>, printer: &mut Printer<'_>) -> Result<No
     let validation = rules
         .map(|rule| printer.value(LAYER, "validation", rule))
         .collect();
-    let transitions = fields.get("nodeBrief.transitions").and_then(Value::as_array);
+    let transitions = fields
+        .get("nodeBrief.transitions")
+        .and_then(Value::as_array);
     let transitions = transitions
         .into_iter()
         .flatten()
