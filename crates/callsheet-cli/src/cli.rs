@@ -80,6 +80,8 @@ enum Command {
     Template(commands::template::Args),
     Recipe(commands::recipe::Args),
     Schema(commands::schema::Args),
+    Package(commands::package::Args),
+    State(commands::state::Args),
     Completions(commands::completions::Args),
 }
 
@@ -119,6 +121,8 @@ impl Cli {
             Command::Template(args) => args.run(&project()?, out),
             Command::Recipe(args) => args.run(&project()?, out),
             Command::Schema(args) => args.run(&project()?, out),
+            Command::Package(args) => args.run(&project()?, out),
+            Command::State(args) => args.run(&project()?, out),
             Command::Completions(args) => args.run(out),
         }
     }

@@ -1,6 +1,6 @@
 //! A whole package, every problem of it at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -96,7 +96,7 @@ fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&
                         "`{field}` is `{found}`, but the graph says `{expected}` (`{key}` of the node), which counts"
                     );
                     let issue = Issue::integrity(&node.file, &format!("/{field}"), message);
-                    reader.issues.push(issue.as_warning());
+                    reader.issues.push(issue.into_warning());
                 }
             }
         }
@@ -104,23 +104,19 @@ fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&
 }
 
 fn state_issues(file: &str, state: &Map<String, Value>, graph: &Graph) -> Vec<Issue> {
-    let ids: BTreeMap<&str, ()> = graph
-        .nodes
-        .iter()
-        .map(|node| (node.id.as_str(), ()))
-        .collect();
+    let ids: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
     let mut issues = Vec::new();
     let current = state["currentNodeId"].as_str().unwrap_or_default().trim();
-    if !current.is_empty() && !ids.contains_key(current) {
+    if !current.is_empty() && !ids.contains(current) {
         let message = format!("no node has the id `{current}`");
-        issues.push(Issue::integrity(file, "/currentNodeId", message).allowing(ids.keys()));
+        issues.push(Issue::integrity(file, "/currentNodeId", message).allowing(&ids));
     }
     let done = state["stepsCompleted"].as_array().into_iter().flatten();
     for (at, id) in done.filter_map(Value::as_str).enumerate() {
-        if !ids.contains_key(id) {
+        if !ids.contains(id) {
             let message = format!("no node has the id `{id}`");
             let issue = Issue::integrity(file, &format!("/stepsCompleted/{at}"), message);
-            issues.push(issue.as_warning());
+            issues.push(issue.into_warning());
         }
     }
     issues

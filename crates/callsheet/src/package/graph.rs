@@ -126,7 +126,7 @@ impl Graph {
             starts.join("`, `"),
             self.entry_node_id
         );
-        Some(Issue::integrity(file, "/nodes", message).as_warning())
+        Some(Issue::integrity(file, "/nodes", message).into_warning())
     }
 
     /// Of several ways out of a node exactly one should be the default.
@@ -142,7 +142,7 @@ impl Graph {
                 issues.push(Issue::integrity(file, &pointer, message));
             } else if ways > 1 && defaults == 0 {
                 let message = format!("none of the {ways} ways out of `{id}` is the default");
-                issues.push(Issue::integrity(file, &pointer, message).as_warning());
+                issues.push(Issue::integrity(file, &pointer, message).into_warning());
             }
         }
         issues

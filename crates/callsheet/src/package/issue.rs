@@ -74,7 +74,7 @@ impl Issue {
     }
 
     /// Returns the same problem as a warning.
-    pub(crate) fn as_warning(self) -> Self {
+    pub(crate) fn into_warning(self) -> Self {
         Self {
             severity: Severity::Warning,
             ..self

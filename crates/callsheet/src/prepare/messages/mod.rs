@@ -10,11 +10,13 @@ mod persona;
 mod printer;
 mod user_input;
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use self::fields::Fields;
 use self::printer::Printer;
-use super::Prepared;
+use super::{Piece, Prepared};
 use crate::Error;
 use crate::blocks::RunDirective;
 use crate::inputs::Root;
@@ -36,38 +38,9 @@ pub(super) fn prepare(
             mounts.with(mount, &folder)
         });
     let fields = Fields(&input);
-    let mode = fields.text("mode").unwrap_or_default();
     let mut printer = Printer::new(&mounts);
-    let mut values = Map::new();
-    let policy = policy(&fields, &mut printer);
-    let completed = mode == "run" && parts::completed(&fields);
-    let active = mode == "run" && !completed;
-    values.insert("active".to_owned(), json!(active));
-    values.insert("policy".to_owned(), json!(policy));
-    persona::persona(&fields, mode, &mut printer, &mut values)?;
-
-    let brief = active
-        .then(|| parts::brief(&fields, &mut printer))
-        .transpose()?;
-    let node = brief.as_ref().map(|brief| brief.node_id.clone());
-    let mut directive = None;
-    if mode == "run" {
-        directive = Some(parts::directive(&fields, node.as_deref(), &mut printer)?);
-    }
-    values.insert("directive".to_owned(), json!(directive));
-    values.insert(
-        "brief".to_owned(),
-        json!(brief.map(|brief| brief.printed())),
-    );
-    if let Some(data) = parts::data(&fields, &policy, &mut printer) {
-        values.insert("data".to_owned(), data);
-    }
-    let workflow = directive
-        .as_ref()
-        .map(|run: &RunDirective| run.workflow.as_str());
-    let piece = user_input::piece(&fields, mode, node.as_deref(), workflow, &mut printer);
+    let (values, piece) = values(fields, &mut printer)?;
     let omissions = printer.into_omissions();
-
     let scrub = fields.flag("scrubUserInput");
     let exempt = (!scrub).then_some(USER_INPUT);
     let mut prepared = Prepared {
@@ -90,6 +63,43 @@ pub(super) fn prepare(
     Ok(prepared)
 }
 
+/// Returns what the templates print, and the message of the user's text.
+fn values(
+    fields: Fields<'_>,
+    printer: &mut Printer<'_>,
+) -> Result<(Map<String, Value>, Option<Piece>), Error> {
+    let mode = fields.text("mode").unwrap_or_default();
+    let mut values = Map::new();
+    let policy = policy(fields, printer);
+    let completed = mode == "run" && parts::completed(fields);
+    let active = mode == "run" && !completed;
+    values.insert("active".to_owned(), json!(active));
+    values.insert("policy".to_owned(), json!(policy));
+    persona::persona(fields, mode, printer, &mut values)?;
+    let brief = active.then(|| parts::brief(fields, printer)).transpose()?;
+    let node = brief.as_ref().map(|brief| brief.node_id.clone());
+    let mut directive = None;
+    if mode == "run" {
+        directive = Some(parts::directive(fields, node.as_deref(), printer)?);
+    }
+    values.insert("directive".to_owned(), json!(directive));
+    values.insert(
+        "brief".to_owned(),
+        json!(brief.map(|brief| brief.printed())),
+    );
+    if let Some(data) = parts::data(fields, &policy, printer) {
+        values.insert("data".to_owned(), data);
+    }
+    let run = user_input::Run {
+        node: node.as_deref(),
+        workflow: directive
+            .as_ref()
+            .map(|run: &RunDirective| run.workflow.as_str()),
+    };
+    let piece = user_input::piece(fields, mode, run, printer);
+    Ok((values, piece))
+}
+
 /// Returns the mounts of the folders that the input and the root name.
 fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
     let fields = Fields(input);
@@ -98,10 +108,17 @@ fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
         Some(root) => root.path().join(folder).display().to_string(),
         None => folder.to_owned(),
     };
-    if let Some(folder) = fields.text("projectRoot") {
-        mounts = mounts.with(Mount::Project, &absolute(folder));
+    let project = fields.text("projectRoot").map(absolute);
+    if let Some(folder) = &project {
+        mounts = mounts.with(Mount::Project, folder);
     }
-    if let Some(root) = root {
+    let same = |root: &&Root| {
+        let paths = [root.path(), root.real()];
+        project
+            .as_ref()
+            .is_none_or(|folder| paths.iter().any(|path| *path == Path::new(folder)))
+    };
+    if let Some(root) = root.filter(same) {
         for folder in [root.path(), root.real()] {
             mounts = mounts.with(Mount::Project, &folder.display().to_string());
         }
@@ -117,7 +134,7 @@ fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
     mounts
 }
 
-fn policy(fields: &Fields<'_>, printer: &mut Printer<'_>) -> ToolPolicy {
+fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> ToolPolicy {
     let read = |path: &str| -> ToolPolicy {
         let given = fields.get(path).cloned().map(without_nulls);
         // The schema has the same shape, so what it let through can be read.

@@ -50,7 +50,7 @@ pub(super) fn fill(input: &mut Map<String, Value>, root: Option<&Root>) -> Resul
             missing("state").because("a run of a package needs the folder with its `workflow.md`")
         })?;
         node_agent = run(
-            &fields,
+            fields,
             &root,
             &package,
             &State::read(&state_root)?,
@@ -62,7 +62,7 @@ pub(super) fn fill(input: &mut Map<String, Value>, root: Option<&Root>) -> Resul
             .or(agent);
     }
     let given = fields.get("agentDefinition").is_some();
-    let agent = choose(agent, &package, &fields, given)?;
+    let agent = choose(agent, &package, fields, given)?;
     if let (Some(agent), false) = (&agent, given) {
         let definition = get_agent_definition(&package, agent)?;
         found.persona = persona(definition, package.agents_text());
@@ -100,7 +100,7 @@ fn open(
 
 /// Adds the fields of a run; returns the agent of the node, or the one that the state names.
 fn run(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     root: &Root,
     package: &Package,
     state: &State,
@@ -172,7 +172,7 @@ fn brief(root: &Root, graph: &Graph, node: &Node, workflow: &Workflow) -> Result
 fn choose(
     named: Option<&str>,
     package: &Package,
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     given: bool,
 ) -> Result<Option<String>, Error> {
     if let Some(named) = named {

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind};
 /// Tells whether the workflow of a run has ended.
 ///
 /// Where the input does not say so, the state does: its variable `workflowStatus`, or an end node that is done.
-pub(super) fn completed(fields: &Fields<'_>) -> bool {
+pub(super) fn completed(fields: Fields<'_>) -> bool {
     if let Some(told) = fields.get("workflowCompleted").and_then(Value::as_bool) {
         return told;
     }
@@ -28,7 +28,7 @@ pub(super) fn completed(fields: &Fields<'_>) -> bool {
 
 /// Returns the directive of a turn; `node` is the current one.
 pub(super) fn directive(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     node: Option<&str>,
     printer: &mut Printer<'_>,
 ) -> Result<RunDirective, Error> {
@@ -51,7 +51,7 @@ pub(super) fn directive(
     })
 }
 
-fn workflow(fields: &Fields<'_>, printer: &mut Printer<'_>) -> Result<String, Error> {
+fn workflow(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<String, Error> {
     const LAYER: &str = "run-directive";
     let text = fields.text("workflowRef");
     let value = match text {
@@ -88,7 +88,7 @@ fn in_package(path: &str, layer: &str, field: &str, printer: &mut Printer<'_>) -
 }
 
 /// Returns the brief of the current node, which has to be there.
-pub(super) fn brief(fields: &Fields<'_>, printer: &mut Printer<'_>) -> Result<NodeBrief, Error> {
+pub(super) fn brief(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<NodeBrief, Error> {
     const LAYER: &str = "node-brief";
     fields.get("nodeBrief").ok_or_else(|| {
         missing("nodeBrief").because("a run that is not completed needs the brief of its node")
@@ -153,7 +153,7 @@ fn transition(edge: &Value, printer: &mut Printer<'_>) -> Transition {
 
 /// Returns the data of a menu command: its preview is no longer than one read may be.
 pub(super) fn data(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     policy: &ToolPolicy,
     printer: &mut Printer<'_>,
 ) -> Option<Value> {

@@ -10,7 +10,7 @@ const LAYER: &str = "persona-profile";
 
 /// Adds whether the agent has a prompt of its own, and the profile that is printed otherwise.
 pub(super) fn persona(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     mode: &str,
     printer: &mut Printer<'_>,
     values: &mut Map<String, Value>,

@@ -25,14 +25,17 @@ impl<'a> Printer<'a> {
     pub(super) fn value(&mut self, layer: &str, field: &str, value: &str) -> String {
         let safe = self.mounts.sanitise(value);
         let whole = self.mounts.line(value);
-        self.note(layer, field, value, &whole, whole.len() - safe.len());
+        if safe.len() < whole.len() {
+            self.lost(layer, field, Reason::Capped, whole.len() - safe.len());
+        }
+        self.note_redacted(layer, field, value, &whole);
         safe
     }
 
     /// Returns a longer value in one line, without a cap.
     pub(super) fn line(&mut self, layer: &str, field: &str, value: &str) -> String {
         let line = self.mounts.line(value);
-        self.note(layer, field, value, &line, 0);
+        self.note_redacted(layer, field, value, &line);
         line
     }
 
@@ -57,10 +60,7 @@ impl<'a> Printer<'a> {
         safe.to_owned()
     }
 
-    fn note(&mut self, layer: &str, field: &str, value: &str, whole: &str, cut: usize) {
-        if cut > 0 {
-            self.lost(layer, field, Reason::Capped, cut);
-        }
+    fn note_redacted(&mut self, layer: &str, field: &str, value: &str, whole: &str) {
         let count = |text: &str| text.matches(REDACTED).count();
         if count(whole) > count(value) {
             self.lost(layer, field, Reason::Redacted, value.len());

@@ -14,12 +14,20 @@ use crate::trace::{Origin, OriginKind, Traced};
 const LAYER: &str = "user-input";
 const TEMPLATE: &str = "agentDefinition.userPromptTemplate";
 
+/// What a form may name of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    /// The current node, where there is one.
+    pub(super) node: Option<&'a str>,
+    /// The workflow, where there is one.
+    pub(super) workflow: Option<&'a str>,
+}
+
 /// Returns the message of the user's text; blank text makes none.
 pub(super) fn piece(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     mode: &str,
-    node: Option<&str>,
-    workflow: Option<&str>,
+    run: Run<'_>,
     printer: &mut Printer<'_>,
 ) -> Option<Piece> {
     let given = fields.text(USER_INPUT)?;
@@ -32,9 +40,9 @@ pub(super) fn piece(
     let template = fields.text(TEMPLATE).filter(|_| mode != "chat");
     let inner = match template {
         None => Traced::whole(text, &source),
-        Some(template) => filled(template, &text, fields, node, workflow, printer),
+        Some(template) => filled(template, &text, fields, run, printer),
     };
-    let mut body = Traced::frame(UserInput::head(node, inner.text()));
+    let mut body = Traced::frame(UserInput::head(run.node, inner.text()));
     body.push(&inner);
     Some(Piece {
         name: LAYER.to_owned(),
@@ -47,9 +55,8 @@ pub(super) fn piece(
 fn filled(
     template: &str,
     text: &str,
-    fields: &Fields<'_>,
-    node: Option<&str>,
-    workflow: Option<&str>,
+    fields: Fields<'_>,
+    run: Run<'_>,
     printer: &mut Printer<'_>,
 ) -> Traced {
     let mut values = Map::new();
@@ -60,8 +67,8 @@ fn filled(
                 placed = true;
                 Some(text.to_owned())
             }
-            "nodeId" => node.map(str::to_owned),
-            "workflow" => workflow.map(str::to_owned),
+            "nodeId" => run.node.map(str::to_owned),
+            "workflow" => run.workflow.map(str::to_owned),
             name if name.starts_with("variables.") => fields
                 .get(&format!("stateSummary.{name}"))
                 .and_then(value_text)
