@@ -96,3 +96,124 @@ fn merged(
     }
     messages
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::recipe::Folder;
+    use crate::{Budget, Composition, Error, Inputs, Options, Recipe, Role, compose};
+
+    const TOML: &str = r#"
+        shape = "messages"
+        separator = " / "
+        single_system = "joined"
+        [frames.quote]
+        open = "<"
+        close = ">"
+        [[layers]]
+        name = "rules"
+        text = "Rules."
+        [[layers]]
+        name = "task"
+        role = "user"
+        value = "task"
+        frame = "quote"
+        [[layers]]
+        name = "notes"
+        value = "notes"
+        priority = 5
+        [[layers]]
+        name = "more"
+        value = "more"
+        priority = 4
+    "#;
+
+    fn parsed(toml: &str) -> Result<Recipe, Error> {
+        let folder = Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+        Recipe::parse("mine", "callsheet/recipes/mine", folder)
+    }
+
+    fn composed(input: &Value, bytes: Option<usize>) -> Result<Composition, Error> {
+        let options = Options {
+            budget: Budget {
+                bytes,
+                tokens: None,
+            },
+            ..Options::default()
+        };
+        compose(&parsed(TOML)?, input, &Inputs::nowhere(), &options)
+    }
+
+    #[test]
+    fn every_section_is_a_message_and_the_bytes_are_compact_json() {
+        let input = json!({"joined": false, "task": "a\n\"b\"", "notes": "N", "more": "M"});
+        let composition = composed(&input, None).unwrap();
+        let expected = r#"[{"role":"system","content":"Rules."},{"role":"user","content":"<a\n\"b\">"},{"role":"system","content":"N"},{"role":"system","content":"M"}]"#;
+        assert_eq!(composition.rendered(), expected);
+        assert_eq!(composition.text, "Rules. / <a\n\"b\"> / N / M");
+        assert_eq!(composition.manifest.bytes, expected.len());
+        assert_eq!(composition.fingerprint(), crate::Fingerprint::of(expected));
+        let map = &composition.source_map;
+        assert_eq!(map.spans.last().unwrap().end, composition.text.len());
+    }
+
+    #[test]
+    fn system_messages_can_be_joined_in_the_place_of_the_first() {
+        let input = json!({"joined": true, "task": "t", "notes": "N", "more": "M"});
+        let messages = composed(&input, None).unwrap().messages();
+        let texts: Vec<(Role, &str)> = messages
+            .iter()
+            .map(|message| (message.role, message.content.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [(Role::System, "Rules. / N / M"), (Role::User, "<t>")]
+        );
+    }
+
+    #[test]
+    fn a_budget_counts_what_is_handed_over() {
+        for joined in [false, true] {
+            let input = json!({"joined": joined, "task": "t\n", "notes": "N\n\n", "more": "\"M\""});
+            let whole = composed(&input, None).unwrap().manifest.bytes;
+            assert!(
+                composed(&input, Some(whole))
+                    .unwrap()
+                    .manifest
+                    .omissions
+                    .is_empty()
+            );
+            let mut kept = 4;
+            for most in (0..whole).rev() {
+                let Ok(composition) = composed(&input, Some(most)) else {
+                    assert_eq!(kept, 2, "required messages stay");
+                    break;
+                };
+                assert!(composition.manifest.bytes <= most);
+                assert_eq!(composition.rendered().len(), composition.manifest.bytes);
+                kept = composition.manifest.sections.len();
+                assert_eq!(kept + composition.manifest.losses().count(), 4);
+            }
+        }
+    }
+
+    #[test]
+    fn text_outside_of_messages_is_refused() {
+        for (toml, line) in [
+            (
+                TOML.replace("single_system = \"joined\"", "frame = \"quote\""),
+                4,
+            ),
+            (TOML.replace("priority = 5", "list = \"quote\""), 19),
+        ] {
+            let error = parsed(&toml).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "callsheet/recipes/mine/recipe.toml:{line}: a recipe of messages has no frame around several sections; every section is one message"
+                )
+            );
+        }
+    }
+}
