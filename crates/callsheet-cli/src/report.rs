@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callsheet::manifest::Manifest;
 use callsheet::recipe::Shape;
-use callsheet::{Composition, Omission};
+use callsheet::{Composition, Omission, Reason};
 use serde_json::{Map, Value, json};
 
 use crate::output::{Output, Talk};
@@ -148,7 +148,7 @@ pub(crate) fn omissions(omissions: &[Omission], out: Output) {
     let verbose = out.talk == Talk::Verbose;
     let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
         .iter()
-        .partition(|omission| omission.reason.is_loss());
+        .partition(|omission| omission.reason.is_loss() || omission.reason == Reason::Redacted);
     let most = if verbose { losses.len() } else { NAMED_LOSSES };
     for omission in losses.iter().take(most) {
         out.warn(&one_line(&omission.sentence()));
