@@ -181,6 +181,30 @@ fn a_package_and_a_state_are_enough() {
 }
 
 #[test]
+fn the_recipe_can_be_ejected_and_changed() {
+    let place = Place::new();
+    assert_eq!(place.callsheet(&["recipe", "eject", "messages"]).code, 0);
+    let done = place.callsheet(&["recipe", "check", "messages"]);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (0, ""),
+        "{}",
+        done.stderr
+    );
+    place.write(
+        "callsheet/recipes/messages/base-rules-conversation.md",
+        "Be kind.",
+    );
+    let done = place.callsheet(&["compose", "messages", "-D", "mode=chat"]);
+    assert!(
+        done.stdout
+            .starts_with("[{\"role\":\"system\",\"content\":\"Be kind.\"},"),
+        "{}",
+        done.stdout
+    );
+}
+
+#[test]
 fn a_leak_gives_no_prompt() {
     let place = Place::with_package();
     let agents = place.read("pkg/agents.json");

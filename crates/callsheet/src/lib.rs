@@ -116,6 +116,8 @@
 //! - [`PromptBuilder`] collects the layers of the recipe `layers` call by call.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
+//! - [`mounts`] keeps real folders out of messages, [`policy`] merges what tools may do, [`blocks`] reads messages back.
+//! - [`package`] and [`state`] read packages of agents and workflows, and the state of a run.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
 pub mod blocks;

@@ -40,6 +40,10 @@ impl Folder {
     /// Returns the length of the written form that `text` has at `at`.
     pub(super) fn at(&self, text: &str, at: usize) -> Option<usize> {
         let rest = &text[at..];
+        // Most characters begin no form, and texts are long.
+        if !is_drive(&self.path) && !rest.starts_with(['/', '\\', '%']) {
+            return None;
+        }
         let form = self
             .forms
             .iter()

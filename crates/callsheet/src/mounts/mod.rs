@@ -12,6 +12,8 @@ mod sandbox;
 pub use guard::Guard;
 pub use sandbox::{Access, SandboxViolation};
 
+use std::collections::BTreeMap;
+
 use forms::Folder;
 
 /// The most characters that a printed value has.
@@ -65,6 +67,8 @@ impl Mount {
 pub struct Mounts {
     /// The folders, the longest path first.
     folders: Vec<Folder>,
+    /// The folder that each mount resolves to.
+    homes: BTreeMap<Mount, String>,
 }
 
 impl Mounts {
@@ -87,6 +91,11 @@ impl Mounts {
 
     fn add(mut self, mount: Option<Mount>, what: &'static str, folder: &str) -> Self {
         if let Some(folder) = Folder::new(mount, what, folder) {
+            if let Some(mount) = mount {
+                self.homes
+                    .entry(mount)
+                    .or_insert_with(|| folder.path.clone());
+            }
             self.folders.push(folder);
             // Stable, so that of equal folders the first one counts.
             self.folders

@@ -52,11 +52,10 @@ impl Mounts {
         let inner = normalised(inner)
             .ok_or_else(|| SandboxViolation::new(format!("`{path}` leads out of `{shown}`")))?;
         let folder = self
-            .folders
-            .iter()
-            .find(|folder| folder.mount == Some(mount))
+            .homes
+            .get(&mount)
             .ok_or_else(|| SandboxViolation::new(format!("there is no `{shown}` here")))?;
-        let root = Root::open(&folder.path)
+        let root = Root::open(folder)
             .map_err(|_| SandboxViolation::new(format!("`{shown}` cannot be opened")))?;
         root.confine(&inner).map_err(|refusal| {
             SandboxViolation::new(format!("`{path}` {}", refusal.reason.sentence()))

@@ -62,6 +62,15 @@ pub enum Preparation {
 }
 
 impl Preparation {
+    /// Returns the fields that it adds to those of the input.
+    pub fn adds(self) -> &'static [&'static str] {
+        match self {
+            Self::None | Self::Layers => &[],
+            Self::Injection => &["groups"],
+            Self::Messages => &["prepared"],
+        }
+    }
+
     /// Prepares a checked input.
     pub fn run(self, fields: Map<String, Value>, root: Option<&Root>) -> Result<Prepared, Error> {
         let needed = || root.ok_or_else(crate::source::needs_root);
