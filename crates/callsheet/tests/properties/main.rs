@@ -6,6 +6,7 @@ mod builder;
 mod maps;
 mod messages;
 mod project;
+mod state;
 
 use proptest::prelude::ProptestConfig;
 

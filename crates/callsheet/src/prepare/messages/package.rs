@@ -122,7 +122,11 @@ fn run(
     added.insert("workflowRef".to_owned(), reference);
     added.insert("graphRelPath".to_owned(), json!(workflow.graph));
     added.insert("stateSummary".to_owned(), summary(state, node));
-    if fields.get("nodeBrief").is_none() {
+    let told_so = fields.get("workflowCompleted").and_then(Value::as_bool);
+    let completed = told_so.unwrap_or_else(|| state.is_completed(&graph));
+    added.insert("workflowCompleted".to_owned(), json!(completed));
+    // After the end no step is looked at any more.
+    if !completed && fields.get("nodeBrief").is_none() {
         added.insert(
             "nodeBrief".to_owned(),
             brief(root, &graph, node, &workflow)?,
