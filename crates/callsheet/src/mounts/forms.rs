@@ -20,8 +20,7 @@ impl Folder {
     /// Returns the folder unless the path is not absolute; relative ones cannot be told from any other text.
     pub(super) fn new(mount: Option<Mount>, what: &'static str, path: &str) -> Option<Self> {
         let cut = path.trim_end_matches(['/', '\\']);
-        let windows = is_drive(path);
-        if !path.starts_with('/') && !windows && !path.starts_with("\\\\") {
+        if !path.starts_with('/') && !is_windows(path) {
             return None;
         }
         let parts = cut
@@ -52,6 +51,11 @@ impl Folder {
         let apart = before.is_none_or(|c| !is_name(c) && c != '.');
         (apart || !self.short).then_some(form.len())
     }
+}
+
+/// Tells whether a text is an absolute path as Windows writes it.
+pub(crate) fn is_windows(text: &str) -> bool {
+    is_drive(text) || text.starts_with("\\\\")
 }
 
 /// Tells whether a text begins with a drive letter and a separator.
@@ -89,12 +93,13 @@ fn forms(path: &str) -> Vec<String> {
     }
     let slashed = path.replace('\\', "/");
     let backslashed = path.replace('/', "\\");
-    let encoded = percent_encoded(&slashed);
+    let upper = percent_encoded(&slashed, |byte| format!("%{byte:02X}"));
+    let lower = percent_encoded(&slashed, |byte| format!("%{byte:02x}"));
     let mut forms = vec![
-        encoded.replace('/', "%2F"),
-        encoded.replace('/', "%2f"),
-        encoded.to_lowercase(),
-        encoded,
+        upper.replace('/', "%2F"),
+        lower.replace('/', "%2f"),
+        upper,
+        lower,
     ];
     for raw in [slashed, backslashed, path.to_owned()] {
         let quoted = serde_json::Value::from(raw.as_str()).to_string();
@@ -109,13 +114,13 @@ fn forms(path: &str) -> Vec<String> {
     forms
 }
 
-fn percent_encoded(text: &str) -> String {
+fn percent_encoded(text: &str, code: impl Fn(u8) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     for &byte in text.as_bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            out.push_str(&code(byte));
         }
     }
     out

@@ -5,6 +5,7 @@
 //! work on texts alone.
 
 mod alias;
+mod decode;
 mod forms;
 mod guard;
 mod sandbox;
@@ -15,6 +16,7 @@ pub use sandbox::{Access, SandboxViolation};
 use std::collections::BTreeMap;
 
 use forms::Folder;
+pub(crate) use forms::is_windows;
 
 /// The most characters that a printed value has.
 pub const MOST_CHARS: usize = 500;
@@ -135,9 +137,16 @@ impl Mounts {
         }
     }
 
-    /// Returns what of a text names a real folder: the words for that folder.
+    /// Returns the words for the first real folder that a text names, in whatever form it is written.
     pub fn leak(&self, text: &str) -> Option<&'static str> {
-        forms::find(&self.folders, text).map(|(_, folder)| folder.what)
+        let named = |text: &str| forms::find(&self.folders, text).map(|(_, folder)| folder.what);
+        // A text may escape more of a path, or less, than any program would; decoded it is plain.
+        let json = || decode::json_decoded(text);
+        let percent = |text: &str| decode::percent_decoded(text);
+        named(text)
+            .or_else(|| json().and_then(|text| named(&text)))
+            .or_else(|| percent(text).and_then(|text| named(&text)))
+            .or_else(|| percent(&json()?).and_then(|text| named(&text)))
     }
 }
 

@@ -78,7 +78,10 @@ fn a_leak_is_found_in_every_form() {
         r#"{"p": "\/srv\/é \"x\""}"#,
         r#"{"p": "/srv/\u00e9 \"x\""}"#,
         "/srv/%C3%A9%20%22x%22/y",
-        "%2fsrv%2f%C3%A9%20%22x%22",
+        "%2fsrv%2f%c3%a9%20%22x%22",
+        "%2fsrv/é%20\"x\"",
+        "%2Fsrv%2f%C3%a9 %22x%22",
+        "\\u002fsrv\\/\\u00E9 \\\"x\"",
         "\\srv\\é \"x\"",
         r#"\\srv\\é \"x\""#,
     ] {

@@ -19,8 +19,8 @@ use self::printer::Printer;
 use super::{Piece, Prepared};
 use crate::Error;
 use crate::blocks::RunDirective;
-use crate::inputs::Root;
-use crate::mounts::{Guard, Mount, Mounts};
+use crate::inputs::{Located, Root};
+use crate::mounts::{Guard, Mount, Mounts, is_windows};
 use crate::policy::{ToolPolicy, merge};
 
 /// The field of the input that holds what a person wrote.
@@ -104,8 +104,11 @@ fn values(
 fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
     let fields = Fields(input);
     let mut mounts = Mounts::new();
-    let absolute = |folder: &str| match root {
-        Some(root) => root.path().join(folder).display().to_string(),
+    let absolute = |folder: &str| match root.map(|root| (root, root.locate(folder))) {
+        Some(_) if is_windows(folder) => folder.to_owned(),
+        Some((root, Located::Inside(inner))) if inner == "." => root.path().display().to_string(),
+        Some((root, Located::Inside(inner))) => root.path().join(inner).display().to_string(),
+        Some((_, Located::Outside(path))) => path.display().to_string(),
         None => folder.to_owned(),
     };
     let project = fields.text("projectRoot").map(absolute);
