@@ -86,6 +86,8 @@ enum Command {
     Recipe(commands::recipe::Args),
     Profile(commands::profile::Args),
     Schema(commands::schema::Args),
+    Package(commands::package::Args),
+    State(commands::state::Args),
     Completions(commands::completions::Args),
 }
 
@@ -133,6 +135,8 @@ impl Cli {
             Command::Recipe(args) => args.run(&project()?, out),
             Command::Profile(args) => args.run(&project()?, out),
             Command::Schema(args) => args.run(&project()?, out),
+            Command::Package(args) => args.run(&project()?, out),
+            Command::State(args) => args.run(&project()?, out),
             Command::Completions(args) => args.run(out),
         }
     }

@@ -76,7 +76,12 @@ impl Project {
 
     /// Opens the root for reading.
     pub(crate) fn open(&self) -> Result<Root, Failure> {
-        let root = Root::open(&self.root)?;
+        self.open_folder(&self.root)
+    }
+
+    /// Opens a folder that was named on the command line for reading.
+    pub(crate) fn open_folder(&self, folder: &Path) -> Result<Root, Failure> {
+        let root = Root::open(folder)?;
         Ok(match self.settings.max_file_bytes {
             Some(bytes) => root.with_max_file_bytes(bytes),
             None => root,

@@ -1,13 +1,12 @@
 //! Compositions as documents for programs and tables for people.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
 use callsheet::recipe::Shape;
 use callsheet::redact::Redaction;
-use callsheet::{Composition, Omission, Role};
+use callsheet::{Composition, Omission, Reason};
 use serde_json::{Map, Value, json};
 
 use crate::output::{Output, Talk};
@@ -42,32 +41,12 @@ pub(crate) fn document(composition: &Composition) -> Value {
             set("system_prompt", json!(composition.text));
             set("tools", json!(composition.prompt.tools));
         }
-    }
-    Value::Object(document)
-}
-
-/// Returns the composition as messages: consecutive sections of one role are one message.
-///
-/// What stands between two messages belongs to neither; everything else of the text is in one of them.
-pub(crate) fn messages(composition: &Composition) -> Value {
-    let places = &composition.source_map.places;
-    let mut messages: Vec<(Role, Range<usize>)> = Vec::new();
-    for (section, place) in composition.prompt.sections.iter().zip(places) {
-        match messages.last_mut() {
-            Some((role, range)) if *role == section.role => range.end = place.framed.end,
-            _ => messages.push((section.role, place.framed.clone())),
+        Shape::Messages => {
+            set("text", json!(composition.text));
+            set("messages", json!(composition.messages()));
         }
     }
-    if let Some((_, first)) = messages.first_mut() {
-        first.start = 0;
-    }
-    if let Some((_, last)) = messages.last_mut() {
-        last.end = composition.text.len();
-    }
-    let messages = messages.into_iter();
-    messages
-        .map(|(role, range)| json!({"role": role, "content": composition.text[range]}))
-        .collect()
+    Value::Object(document)
 }
 
 /// Returns the document that explains a composition.
@@ -226,7 +205,7 @@ pub(crate) fn omissions(omissions: &[Omission], out: Output) {
     let verbose = out.talk == Talk::Verbose;
     let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
         .iter()
-        .partition(|omission| omission.reason.is_loss());
+        .partition(|omission| omission.reason.is_loss() || omission.reason == Reason::Redacted);
     let most = if verbose { losses.len() } else { NAMED_LOSSES };
     for omission in losses.iter().take(most) {
         out.warn(&one_line(&omission.sentence()));

@@ -16,8 +16,8 @@
 //!
 //! # A built-in recipe over a folder
 //!
-//! Four recipes come along: `injection`, `layers`, `pack` and `run`, by name from [`recipe::built_in`]. This one packs a
-//! folder:
+//! Five recipes come along: `injection`, `layers`, `messages`, `pack` and `run`, by name from [`recipe::built_in`]. This
+//! one packs a folder:
 //!
 //! ```
 //! use callsheet::{Inputs, Options, Root, compose, recipe};
@@ -121,8 +121,11 @@
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
 //! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
 //!   its policy denies.
+//! - [`mounts`] keeps real folders out of messages, [`policy`] merges what tools may do, [`blocks`] reads messages back.
+//! - [`package`] and [`state`] read packages of agents and workflows, and the state of a run.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
+pub mod blocks;
 mod builder;
 pub mod cache;
 pub mod check;
@@ -133,7 +136,10 @@ mod fingerprint;
 pub mod freetext;
 pub mod inputs;
 pub mod manifest;
+pub mod mounts;
 pub mod omission;
+pub mod package;
+pub mod policy;
 pub mod prepare;
 pub mod profile;
 pub mod recipe;
@@ -143,6 +149,7 @@ pub mod scope;
 mod section;
 pub mod source;
 pub mod source_map;
+pub mod state;
 pub mod story;
 pub mod template;
 pub mod text;
@@ -151,7 +158,7 @@ pub mod trace;
 pub mod workflow;
 
 pub use builder::{FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, packaged};
-pub use compose::{Budget, Composition, Inputs, Options, Prompt, assemble, compose};
+pub use compose::{Budget, Composition, Inputs, Message, Options, Prompt, assemble, compose};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
@@ -159,6 +166,6 @@ pub use inputs::Root;
 pub use manifest::Manifest;
 pub use omission::{Omission, Reason};
 pub use recipe::Recipe;
-pub use schema::Schema;
+pub use schema::{Misfit, Schema};
 pub use section::{Priority, Role, Section, Trust, Volatility};
 pub use source_map::SourceMap;

@@ -30,9 +30,9 @@ pub struct Manifest {
     pub recipe: RecipeRecord,
     /// The fingerprint of the checked input.
     pub input: Fingerprint,
-    /// The fingerprint of the exact bytes of the prompt.
+    /// The fingerprint of the exact bytes that are handed over.
     pub fingerprint: Fingerprint,
-    /// The number of bytes.
+    /// The number of these bytes.
     pub bytes: usize,
     /// The number of tokens, where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct SectionRecord {
     pub source: String,
     /// The fingerprint of that whole thing.
     pub source_fingerprint: Fingerprint,
-    /// The first byte of its body in the prompt.
+    /// The first byte of its body in the text of the prompt.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
@@ -116,7 +116,7 @@ impl Manifest {
         recipe: &Recipe,
         input: Fingerprint,
         prompt: &Prompt,
-        text: &str,
+        handed_over: &str,
         map: &SourceMap,
     ) -> Self {
         let sections = prompt.sections.iter().zip(&map.places);
@@ -128,8 +128,8 @@ impl Manifest {
                 fingerprint: recipe.fingerprint,
             },
             input,
-            fingerprint: Fingerprint::of(text),
-            bytes: text.len(),
+            fingerprint: Fingerprint::of(handed_over),
+            bytes: handed_over.len(),
             tokens: None,
             encoding: None,
             budget: BudgetRecord::default(),

@@ -41,6 +41,10 @@ pub enum Reason {
     Cycle,
     /// Imports are nested deeper than they are followed.
     TooDeep,
+    /// The value is longer than a value may be.
+    Capped,
+    /// It is a real path, which no message may hold.
+    Redacted,
 }
 
 impl Reason {
@@ -48,7 +52,12 @@ impl Reason {
     pub fn is_loss(self) -> bool {
         !matches!(
             self,
-            Self::Excluded | Self::Binary | Self::Link | Self::Duplicate | Self::Cycle
+            Self::Excluded
+                | Self::Binary
+                | Self::Link
+                | Self::Duplicate
+                | Self::Cycle
+                | Self::Redacted
         )
     }
 
@@ -71,6 +80,8 @@ impl Reason {
             Self::Duplicate => "is in the prompt already",
             Self::Cycle => "imports itself",
             Self::TooDeep => "is imported too deep",
+            Self::Capped => "is cut, being longer than a value may be",
+            Self::Redacted => "names a real path, which is redacted",
         }
     }
 }

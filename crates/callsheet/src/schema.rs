@@ -57,7 +57,7 @@ impl Schema {
         let mut problems = self
             .validator
             .iter_errors(input)
-            .map(|error| self.problem(&error));
+            .map(|error| self.problem(&error, "the input"));
         if let Some(first) = problems.next() {
             return Err(problems.fold(first, |error, next| error.because(next.detail())));
         }
@@ -72,7 +72,19 @@ impl Schema {
         }
     }
 
-    fn problem(&self, error: &ValidationError<'_>) -> Error {
+    /// Returns everything in which a document does not fit.
+    pub fn problems(&self, document: &Value) -> Vec<Misfit> {
+        let errors = self.validator.iter_errors(document);
+        errors
+            .map(|error| Misfit {
+                instance_path: error.instance_path().as_str().to_owned(),
+                schema_path: error.schema_path().as_str().to_owned(),
+                error: self.problem(&error, "the document"),
+            })
+            .collect()
+    }
+
+    fn problem(&self, error: &ValidationError<'_>, whole: &str) -> Error {
         let pointer = error.instance_path().as_str();
         let at = field_path(pointer);
         let within = |name: &str| {
@@ -83,7 +95,7 @@ impl Schema {
             }
         };
         let here = if at.is_empty() {
-            "the input".to_owned()
+            whole.to_owned()
         } else {
             format!("`{at}`")
         };
@@ -151,6 +163,17 @@ impl Schema {
             .cloned()
             .collect()
     }
+}
+
+/// One thing in which a document does not fit a schema.
+#[derive(Clone, Debug)]
+pub struct Misfit {
+    /// The JSON pointer to the value.
+    pub instance_path: String,
+    /// The JSON pointer to the rule.
+    pub schema_path: String,
+    /// What is wrong, and what would be allowed.
+    pub error: Error,
 }
 
 /// A schema may not fetch anything.

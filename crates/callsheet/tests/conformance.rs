@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use corpus::Case;
 
 /// Fewer cases than these mean that the corpus was not found, not that it is small.
-const LEAST: [(&str, usize); 5] = [
+const LEAST: [(&str, usize); 6] = [
     ("injection", 45),
     ("layers", 40),
+    ("messages", 50),
     ("pack", 12),
     ("run", 40),
     ("user", 10),
@@ -64,10 +65,10 @@ fn run(group: &str, case: &Case) -> Vec<String> {
     let root = place.path().join("root");
     case.lay_out(&root);
     let composed = composed(group, case, &root);
-    match (&case.expected, &case.error, composed) {
+    match (case.bytes(), &case.error, composed) {
         (Some(expected), None, Ok(composition)) => {
             let mut differences = Vec::new();
-            differences.extend(difference("text", &expected.utf8(), &composition.text));
+            differences.extend(difference("prompt", &expected, &composition.rendered()));
             differences.extend(json_difference(
                 "events",
                 &case.events,
@@ -94,10 +95,10 @@ fn run(group: &str, case: &Case) -> Vec<String> {
         (None, Some(_), Ok(composition)) => {
             vec![format!(
                 "expected an error, found the prompt\n{}",
-                composition.text
+                composition.rendered()
             )]
         }
-        _ => vec!["a case needs either `expected` or `error`".to_owned()],
+        _ => vec!["a case needs one of `expected`, `messages` and `error`".to_owned()],
     }
 }
 

@@ -90,14 +90,16 @@ pub(crate) enum Format {
     Text,
     /// A document with the prompt, its sections and what was left out
     Json,
-    /// A list of messages with role and content
+    /// A list of messages with role and content, as compact JSON
     Messages,
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let format = format_of(self.delivery.format, out);
-        let options = self.budget.options(self.explain || format == Format::Json);
+        let options = self
+            .budget
+            .options(self.explain || format == Some(Format::Json));
         let composition = self.input.compose(project, &self.recipe, &options)?;
         if self.explain {
             out.say(report::table(&composition.manifest).trim_end());
@@ -117,9 +119,9 @@ impl Args {
     }
 }
 
-/// Returns the form that was asked for; `--json` asks for the document.
-pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Format {
-    asked.unwrap_or(if out.json { Format::Json } else { Format::Text })
+/// Returns the form that was asked for, where it is not left to the recipe; `--json` asks for the document.
+pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Option<Format> {
+    asked.or(out.json.then_some(Format::Json))
 }
 
 impl Files {
@@ -133,7 +135,7 @@ impl Files {
     pub(crate) fn deliver(
         &self,
         composition: &Composition,
-        format: Format,
+        format: Option<Format>,
         out: Output,
     ) -> Result<ExitCode, Failure> {
         self.deliver_checked(composition, None, format, out)
@@ -144,7 +146,7 @@ impl Files {
         &self,
         composition: &Composition,
         findings: Option<&[Finding]>,
-        format: Format,
+        format: Option<Format>,
         out: Output,
     ) -> Result<ExitCode, Failure> {
         tell(composition, self.events.as_deref(), out)?;
@@ -164,17 +166,21 @@ impl Files {
             )));
         }
         let result = match format {
-            Format::Text => Cow::from(composition.text.as_str()),
-            Format::Json => {
+            None => composition.rendered(),
+            Some(Format::Text) => Cow::from(composition.text.as_str()),
+            Some(Format::Json) => {
                 let mut document = report::document(composition);
                 if let Some(findings) = findings {
                     document["findings"] = json!(findings);
                 }
                 pretty(&document).into()
             }
-            Format::Messages => pretty(&report::messages(composition)).into(),
+            // Roles and texts only: serialising them cannot fail.
+            Some(Format::Messages) => serde_json::to_string(&composition.messages())
+                .unwrap_or_default()
+                .into(),
         };
-        if format == Format::Text
+        if format.is_none_or(|format| format == Format::Text)
             && composition.prompt.shape == Shape::System
             && !composition.prompt.tools.is_empty()
         {

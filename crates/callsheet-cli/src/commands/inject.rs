@@ -112,7 +112,9 @@ impl Args {
                 .map(|(_, field)| field.to_owned()),
         );
         let format = format_of(self.delivery.format, out);
-        let options = self.budget.options(format == super::compose::Format::Json);
+        let options = self
+            .budget
+            .options(format == Some(super::compose::Format::Json));
         let input = InputArgs {
             input: None,
             define,

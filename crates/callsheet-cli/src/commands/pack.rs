@@ -83,8 +83,8 @@ impl Args {
             Some(PackFormat::Json) => define.push("format=json".to_owned()),
             None => {}
         }
-        let format = if out.json { Format::Json } else { Format::Text };
-        let options = self.budget.options(self.tokens || format == Format::Json);
+        let format = out.json.then_some(Format::Json);
+        let options = self.budget.options(self.tokens || format.is_some());
         let input = InputArgs {
             input: None,
             define,

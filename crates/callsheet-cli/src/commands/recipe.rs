@@ -258,10 +258,12 @@ fn findings(recipe: &Recipe, home: &str) -> Vec<String> {
         .map(|problem| format!("{home}/{problem}"))
         .collect();
     let fields: Vec<&str> = recipe.schema.fields().collect();
+    let added = recipe.prepare.adds();
     for layer in &recipe.layers {
         let Some(when) = &layer.when else { continue };
         for name in when.names() {
-            if !fields.is_empty() && !fields.contains(&name.as_str()) {
+            let known = fields.contains(&name.as_str()) || added.contains(&name.as_str());
+            if !fields.is_empty() && !known {
                 let line = when.line();
                 let known = fields.join("`, `");
                 findings.push(format!("{home}/recipe.toml:{line}: `{name}` in the condition is no field of the input (`{known}`)"));

@@ -46,6 +46,11 @@ help_of! {
     profile_list: "profile" "list";
     profile_show: "profile" "show";
     profile_check: "profile" "check";
+    package: "package";
+    package_check: "package" "check";
+    state: "state";
+    state_show: "state" "show";
+    state_set: "state" "set";
     schema: "schema";
     completions: "completions";
 }
@@ -61,7 +66,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache template recipe profile schema completions"
+        "demo init compose inject pack explain why diff cache template recipe profile package state schema completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -72,6 +77,8 @@ fn no_command_is_without_its_help_here() {
         "list show eject check"
     );
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
+    assert_eq!(listed(&help(&["package"])).join(" "), "check");
+    assert_eq!(listed(&help(&["state"])).join(" "), "show set");
 }
 
 #[test]

@@ -3,14 +3,17 @@
 //! Whole optional sections go first, lowest priority first and later ones first on a tie; the last one that would go
 //! may be cut at a line end instead, where its layer allows it. Required text is never touched.
 
+use serde_json::json;
+
 use crate::omission::{Omission, Reason};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Shape};
 use crate::section::{Priority, Section};
 use crate::template::interpolate;
 use crate::tokens::{self, Encoding};
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
+use super::message::handed_over;
 use super::{Options, Prompt};
 
 /// What may be spent.
@@ -58,6 +61,8 @@ impl Budget {
 struct Ruler {
     encoding: Encoding,
     tokens: bool,
+    /// Whether bytes are those of messages as JSON; tokens are always those of the text.
+    messages: bool,
 }
 
 impl Ruler {
@@ -73,14 +78,29 @@ impl Ruler {
         }
     }
 
+    /// Measures what stands between two sections.
+    fn between(self, separator: &str) -> Size {
+        let size = self.measure(separator);
+        let bytes = if self.messages { 1 } else { size.bytes };
+        Size { bytes, ..size }
+    }
+
     fn section(self, section: &Section) -> Size {
-        if self.tokens {
-            self.measure(&format!(
+        if self.tokens || self.messages {
+            let whole = format!(
                 "{}{}{}",
                 section.open,
                 section.printed().text(),
                 section.close
-            ))
+            );
+            let size = self.measure(&whole);
+            let message = json!({"role": section.role, "content": whole});
+            let bytes = if self.messages {
+                message.to_string().len()
+            } else {
+                size.bytes
+            };
+            Size { bytes, ..size }
         } else {
             let bytes = section.open.len() + section.printed().len() + section.close.len();
             Size { bytes, tokens: 0 }
@@ -101,13 +121,14 @@ pub(super) fn apply(
     let ruler = Ruler {
         encoding: options.encoding,
         tokens: budget.tokens.is_some(),
+        messages: prompt.shape == Shape::Messages,
     };
     let mut plan = Plan::new(prompt, ruler);
     let order = drop_order(&plan.prompt.sections);
     let mut dropped = Vec::new();
     let mut order = order.into_iter();
-    // Tokens of the whole are not exactly the sum of its parts: what counts is the real text.
-    plan.total.tokens = plan.real_tokens();
+    // The whole is not exactly the sum of its parts: what counts is what is handed over.
+    plan.total = plan.real();
     loop {
         while !budget.allows(plan.total) {
             let next = order
@@ -116,7 +137,7 @@ pub(super) fn apply(
             plan.drop_section(next);
             dropped.push(next);
         }
-        plan.total.tokens = plan.real_tokens();
+        plan.total = plan.real();
         if budget.allows(plan.total) {
             break;
         }
@@ -174,13 +195,13 @@ impl Plan {
                 .with(ruler.measure(&prompt.outer.close)),
             group_of: vec![0; sizes.len()],
             groups: Vec::new(),
-            separator: ruler.measure(&prompt.outer.separator),
+            separator: ruler.between(&prompt.outer.separator),
             sizes,
             prompt,
         };
         for (number, (wrap, members)) in plan.prompt.groups().into_iter().enumerate() {
             let frame = ruler.measure(&wrap.open).with(ruler.measure(&wrap.close));
-            plan.groups.push((0, frame, ruler.measure(&wrap.separator)));
+            plan.groups.push((0, frame, ruler.between(&wrap.separator)));
             for index in members {
                 plan.group_of[index] = number;
             }
@@ -223,12 +244,16 @@ impl Plan {
         }
     }
 
-    /// Counts what is left; zero where nobody limits tokens.
-    fn real_tokens(&self) -> usize {
-        if !self.ruler.tokens {
-            return 0;
+    /// Measures what is left, by the whole of it where the sum of the parts may differ.
+    fn real(&self) -> Size {
+        if !self.ruler.tokens && !self.ruler.messages {
+            return self.total;
         }
-        tokens::count(self.ruler.encoding, &self.remaining().render().0)
+        let left = self.remaining();
+        let (text, map) = left.render();
+        let size = self.ruler.measure(&text);
+        let bytes = handed_over(&left, &text, &map).len();
+        Size { bytes, ..size }
     }
 
     fn remaining(&self) -> Prompt {
@@ -312,9 +337,7 @@ impl Plan {
         }
         // The sum of the parts may differ a little from the whole: the real text has the last word.
         while fitting > 0 {
-            if try_lines(fitting, self)
-                && budget.allows(self.ruler.measure(&self.remaining().render().0))
-            {
+            if try_lines(fitting, self) && budget.allows(self.real()) {
                 let detail = format!("cut after line {fitting} of {}", text.lines().count());
                 return Some(self.omission(&section, &text[ends[fitting - 1]..], detail));
             }

@@ -3,11 +3,15 @@
 mod budget;
 mod framing;
 mod gather;
+mod message;
 mod render;
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 pub use budget::Budget;
+pub use message::Message;
 pub use render::Prompt;
 
 use crate::check;
@@ -76,7 +80,7 @@ impl Options {
 pub struct Composition {
     /// The sections that made it, in order, and the tools.
     pub prompt: Prompt,
-    /// The exact bytes.
+    /// The text of all sections in order; the exact bytes, unless the prompt is a list of messages.
     pub text: String,
     /// Where each byte came from.
     pub source_map: SourceMap,
@@ -152,11 +156,15 @@ fn put_together(
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
     let (text, source_map) = prompt.render();
+    if let Some(guard) = &prepared.guard {
+        guard.check(&prompt.sections)?;
+    }
     let input = redactor.map_or_else(
         || Fingerprint::of(input.to_string()),
         |redactor| redactor.fingerprint(&input),
     );
-    let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
+    let handed_over = message::handed_over(&prompt, &text, &source_map);
+    let mut manifest = Manifest::new(recipe, input, &prompt, &handed_over, &source_map);
     manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
@@ -225,6 +233,19 @@ impl Composition {
     /// Returns the fingerprint of the exact bytes.
     pub fn fingerprint(&self) -> Fingerprint {
         self.manifest.fingerprint
+    }
+
+    /// Returns the exact bytes that are handed over: the text, or the messages as compact JSON.
+    pub fn rendered(&self) -> Cow<'_, str> {
+        message::handed_over(&self.prompt, &self.text, &self.source_map)
+    }
+
+    /// Returns the prompt as messages.
+    ///
+    /// In a recipe of messages every section is one; in any other, consecutive sections of one role are one message,
+    /// and what stands between two messages belongs to neither.
+    pub fn messages(&self) -> Vec<Message> {
+        message::messages(&self.prompt, &self.text, &self.source_map)
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Prompt {
     pub tools: Vec<Value>,
     /// The form in which it is handed over.
     pub shape: Shape,
+    /// Whether all system messages are joined into one.
+    pub single_system: bool,
     pub(super) outer: Wrap,
     pub(super) lists: Vec<(String, Wrap)>,
 }
@@ -59,6 +61,10 @@ impl Prompt {
             sections,
             tools,
             shape: recipe.shape,
+            single_system: recipe
+                .single_system
+                .as_ref()
+                .map_or(Ok(false), |condition| condition.holds(fields))?,
             outer,
             lists,
         })
@@ -70,6 +76,7 @@ impl Prompt {
             sections,
             tools: self.tools.clone(),
             shape: self.shape,
+            single_system: self.single_system,
             outer: self.outer.clone(),
             lists: self.lists.clone(),
         }

@@ -174,6 +174,34 @@ impl Root {
         }
     }
 
+    /// Returns the folder as an absolute path without links.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// Returns the real path of what stands, or could be made, at a path below the root.
+    ///
+    /// For what is not there yet, the nearest folder that is decides.
+    pub fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
+        let relative = if relative.is_empty() { "." } else { relative };
+        let missing = match self.real_path(relative) {
+            Ok(inner) if inner == Path::new(".") => return Ok(self.real.clone()),
+            Ok(inner) => return Ok(self.real.join(inner)),
+            Err(refusal) if refusal.reason == Reason::Missing => refusal,
+            Err(refusal) => return Err(refusal),
+        };
+        // A link to what does not exist yet could lead anywhere.
+        if rustix::fs::statat(&self.folder, relative, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            return Err(Refusal::new(Reason::OutsideRoot));
+        }
+        let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
+        let folder = match folder {
+            "" if name == "." => return Err(missing),
+            folder => self.confine(folder)?,
+        };
+        Ok(folder.join(name))
+    }
+
     /// Lists the direct children of a folder below the root.
     pub fn list(&self, relative: &str) -> Result<Listing, Refusal> {
         self.list_where(relative, |_| true)

@@ -4,6 +4,7 @@
 //! does the rest the same way for every recipe.
 
 mod injection;
+mod messages;
 mod run;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::inputs::Root;
+use crate::mounts::Guard;
 use crate::omission::Omission;
 use crate::trace::{Origin, Traced};
 use crate::{Error, Event};
@@ -41,6 +43,8 @@ pub struct Prepared {
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
     pub events: Vec<Event>,
+    /// What the finished prompt may not hold.
+    pub guard: Option<Guard>,
 }
 
 /// Which preparation a recipe names.
@@ -56,19 +60,31 @@ pub enum Preparation {
     Layers,
     /// Role, task, scope and the facts of the run before.
     Run,
+    /// Tool policy, persona and the blocks of a run.
+    Messages,
 }
 
 impl Preparation {
+    /// Returns the fields that it adds to those of the input.
+    pub fn adds(self) -> &'static [&'static str] {
+        match self {
+            Self::None | Self::Layers | Self::Run => &[],
+            Self::Injection => &["groups"],
+            Self::Messages => &["prepared"],
+        }
+    }
+
     /// Prepares a checked input.
     pub fn run(self, fields: Map<String, Value>, root: Option<&Root>) -> Result<Prepared, Error> {
-        let root = || root.ok_or_else(crate::source::needs_root);
+        let needed = || root.ok_or_else(crate::source::needs_root);
         match self {
             Self::None => Ok(Prepared {
                 fields,
                 ..Prepared::default()
             }),
-            Self::Injection => injection::prepare(fields, root()?),
-            Self::Layers => crate::builder::prepare(fields, root()?),
+            Self::Injection => injection::prepare(fields, needed()?),
+            Self::Layers => crate::builder::prepare(fields, needed()?),
+            Self::Messages => messages::prepare(fields, root),
             Self::Run => run::prepare(fields),
         }
     }

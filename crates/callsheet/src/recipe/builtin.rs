@@ -21,9 +21,14 @@ struct BuiltIn {
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
-static RECIPES: [BuiltIn; 4] = recipes! {
+static RECIPES: [BuiltIn; 5] = recipes! {
     "injection": ["input.schema.json", "recipe.toml"],
     "layers": ["input.schema.json", "recipe.toml"],
+    "messages": [
+        "base-rules-conversation.md", "base-rules-run.md", "data-context.md", "input.schema.json", "node-brief.md",
+        "persona-profile.md", "protocol-active.md", "protocol-post-run.md", "recipe.toml", "run-directive.md",
+        "tool-policy.md",
+    ],
     "pack": ["input.schema.json", "recipe.toml"],
     "run": [
         "approval.md",

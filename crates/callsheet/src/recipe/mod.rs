@@ -38,6 +38,8 @@ pub enum Shape {
     Text,
     /// A system prompt with a list of tools.
     System,
+    /// A list of messages, one for each section.
+    Messages,
 }
 
 /// The files of a recipe folder, by name.
@@ -64,6 +66,8 @@ pub struct Recipe {
     pub frame: Option<String>,
     /// When tags get a suffix that occurs in no body.
     pub unique: Option<Condition>,
+    /// When all system messages are joined into one, for a prompt of messages.
+    pub single_system: Option<Condition>,
     /// What stands where a section was cut.
     pub marker: String,
     /// Whether secrets become pseudonyms.

@@ -40,6 +40,7 @@ struct RecipeFile {
     missing: Missing,
     frame: Option<Spanned<String>>,
     unique: Option<Spanned<String>>,
+    single_system: Option<Spanned<String>>,
     marker: Option<String>,
     #[serde(default)]
     redact: bool,
@@ -178,6 +179,9 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         ));
     }
     check_frame(&reader, recipe.frame.as_ref(), &frames)?;
+    if recipe.shape == Shape::Messages {
+        no_text_outside_messages(&reader, recipe.frame.as_ref(), &recipe.layers)?;
+    }
     let layers = layers(&reader, name, recipe.layers, &templates, &frames)?;
     let hashed = folder
         .iter()
@@ -192,6 +196,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         missing: recipe.missing,
         frame: recipe.frame.map(Spanned::into_inner),
         unique: reader.condition(recipe.unique)?,
+        single_system: reader.condition(recipe.single_system)?,
         marker: recipe.marker.unwrap_or(common.marker),
         redact: recipe.redact,
         denies: recipe.denies,
@@ -241,6 +246,24 @@ fn check_frame(
             Err(error.expecting(name, frames.keys()))
         }
         _ => Ok(()),
+    }
+}
+
+/// What stands around several sections would be in no message.
+fn no_text_outside_messages(
+    reader: &Reader<'_>,
+    frame: Option<&Spanned<String>>,
+    layers: &[Spanned<LayerFile>],
+) -> Result<(), Error> {
+    let lists = layers
+        .iter()
+        .filter_map(|layer| layer.get_ref().list.as_ref());
+    match frame.into_iter().chain(lists).next() {
+        Some(frame) => Err(reader.bad(
+            frame.span(),
+            "a recipe of messages has no frame around several sections; every section is one message",
+        )),
+        None => Ok(()),
     }
 }
 

@@ -61,6 +61,24 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, Malformed> {
     parsed.map(|raw| node(text, raw)).transpose()
 }
 
+/// Returns the typed value of the one document in `text`; null if there are only comments and blanks.
+pub(crate) fn value(text: &str) -> Result<serde_json::Value, Malformed> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: DEPTH_LIMIT },
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        with_snippet: false,
+    };
+    let parsed: Option<serde_json::Value> = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| Malformed {
+            line: error
+                .location()
+                .and_then(|at| usize::try_from(at.line()).ok()),
+            reason: reason(&error.to_string()),
+        })?;
+    Ok(parsed.unwrap_or_default())
+}
+
 /// Returns the last value of `key`, as duplicate keys overwrite each other.
 pub(crate) fn get<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().rev().find(|entry| entry.key == key)

@@ -32,6 +32,8 @@ pub(crate) struct Case {
     pub(crate) options: CaseOptions,
     /// The exact bytes of the prompt.
     pub(crate) expected: Option<Text>,
+    /// The exact messages, instead of the bytes that they make.
+    pub(crate) messages: Option<Vec<CaseMessage>>,
     /// The exact text of the error.
     pub(crate) error: Option<Text>,
     /// The events, in order.
@@ -43,6 +45,30 @@ pub(crate) struct Case {
     /// The tools, in order.
     #[serde(default = "none")]
     pub(crate) tools: Value,
+}
+
+/// A message that a case expects.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseMessage {
+    /// Who it is from.
+    role: String,
+    /// The exact text.
+    content: Text,
+}
+
+impl Case {
+    /// Returns the exact bytes that the case expects.
+    pub(crate) fn bytes(&self) -> Option<String> {
+        let Some(messages) = &self.messages else {
+            return self.expected.as_ref().map(Text::utf8);
+        };
+        let messages: Vec<Value> = messages
+            .iter()
+            .map(|message| json!({"role": message.role, "content": message.content.utf8()}))
+            .collect();
+        Some(serde_json::to_string(&messages).unwrap())
+    }
 }
 
 /// What a case may spend.
@@ -95,6 +121,9 @@ fn bytes(value: &Value) -> Option<Vec<u8>> {
                     .map(|byte| u8::from_str_radix(byte, 16).ok())
                     .collect();
             }
+            if let Some(name) = form.get("template") {
+                return template(name.as_str()?);
+            }
             let [text, times] = form.get("repeat")?.as_array()?.as_slice() else {
                 return None;
             };
@@ -102,6 +131,14 @@ fn bytes(value: &Value) -> Option<Vec<u8>> {
         }
         _ => None,
     }
+}
+
+/// Returns the text of a template of a built-in recipe, named `RECIPE/FILE`: without its header and blanks around.
+fn template(name: &str) -> Option<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recipes");
+    let text = fs::read_to_string(folder.join(name)).ok()?;
+    let (_, body) = text.strip_prefix("---\n")?.split_once("\n---\n")?;
+    Some(body.trim().as_bytes().to_vec())
 }
 
 impl Case {

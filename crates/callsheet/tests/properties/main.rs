@@ -5,9 +5,11 @@ mod budget;
 mod builder;
 mod instructions;
 mod maps;
+mod messages;
 mod project;
 mod redaction;
 mod run;
+mod state;
 
 use proptest::prelude::ProptestConfig;
 

@@ -1,0 +1,258 @@
+//! `state`: the state of a run, shown and changed along the graph of its workflow.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use callsheet::package::{Graph, Package};
+use callsheet::state::{STATE_FILE, State, StateError, Update, read_graph, replace, update};
+use callsheet::{Error, Fingerprint};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::input::defined;
+use crate::output::{Output, write_file};
+use crate::project::Project;
+use crate::table::one_line;
+
+/// Show or change the state of a run
+///
+/// A change is written only if the new state fits its schema, forgets no completed step, and is at a node that an edge
+/// of the graph leads to. The text below the header stays byte for byte as it is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet state show run-1/state --package packages/story-writer
+  callsheet state set run-1/state --package packages/story-writer --done step-01 --go step-02
+  callsheet state set run-1/state --package packages/story-writer --update change.json --if-match b3:…")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Show where a run is, and where it may go
+    Show(Place),
+    /// Change the state of a run
+    Set(Box<Set>),
+}
+
+/// Which run of which workflow.
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The folder with the workflow.md of the run
+    folder: PathBuf,
+
+    /// The folder of the package
+    #[arg(long, value_name = "DIR")]
+    package: PathBuf,
+
+    /// The workflow, for a package with several [default: the one that the state names]
+    #[arg(long, value_name = "ID")]
+    workflow: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    #[command(flatten)]
+    place: Place,
+
+    /// Add a node to the completed steps
+    #[arg(long, value_name = "NODE")]
+    done: Vec<String>,
+
+    /// Go to a node
+    #[arg(long, value_name = "NODE")]
+    go: Option<String>,
+
+    /// Set a variable: text with `=`, JSON with `:=`
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    define: Vec<String>,
+
+    /// Add a file to the artifacts, relative to the project
+    #[arg(long, value_name = "PATH")]
+    artifact: Vec<String>,
+
+    /// Set the time of the change
+    #[arg(long, value_name = "TIME")]
+    updated_at: Option<String>,
+
+    /// A file with changes as JSON: `{"stepsCompleted": {"append": […]}, "currentNodeId": {"set": …}, …}`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["done", "go", "define", "artifact", "updated_at"])]
+    update: Option<PathBuf>,
+
+    /// A file with the whole new text
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["update", "done", "go", "define", "artifact", "updated_at"])]
+    text: Option<PathBuf>,
+
+    /// Change this state only: the fingerprint that `state show` tells
+    #[arg(long, value_name = "FINGERPRINT")]
+    if_match: Option<Fingerprint>,
+}
+
+/// What stops a command: a code of the state, or anything else.
+enum Stop {
+    State(Box<StateError>),
+    Other(Failure),
+}
+
+impl From<StateError> for Stop {
+    fn from(error: StateError) -> Self {
+        Self::State(Box::new(error))
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let done = match &self.command {
+            Command::Show(place) => place.show(project, out),
+            Command::Set(set) => set.run(project, out),
+        };
+        match done {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(Stop::Other(failure)) => Err(failure),
+            Err(Stop::State(error)) => {
+                if out.json {
+                    let code = error.code.as_str();
+                    out.document(&json!({
+                        "schema": "callsheet.state/1", "ok": false,
+                        "error": {"code": code, "message": error.message, "details": error.details},
+                    }))?;
+                }
+                Err(Failure::input(error.to_string()))
+            }
+        }
+    }
+}
+
+impl Place {
+    fn read(&self, project: &Project) -> Result<(State, Graph), Stop> {
+        let state = State::read(&project.open_folder(&self.folder)?)?;
+        let root = project.open_folder(&self.package)?;
+        let package = Package::open(&root)?;
+        let recorded = state.fields().get("workflowRef");
+        let recorded =
+            recorded.and_then(|value| value.as_str().or_else(|| value["value"].as_str()));
+        let workflow = package.workflow(self.workflow.as_deref().or(recorded))?;
+        let graph = read_graph(&root, &workflow)?;
+        Ok((state, graph))
+    }
+
+    fn show(&self, project: &Project, out: Output) -> Result<(), Stop> {
+        let (state, graph) = self.read(project)?;
+        Ok(tell(&state, &graph, out)?)
+    }
+}
+
+impl Set {
+    fn run(&self, project: &Project, out: Output) -> Result<(), Stop> {
+        let (old, graph) = self.place.read(project)?;
+        let new = if let Some(file) = &self.text {
+            replace(old.text(), &read(file)?, &graph, self.if_match)?
+        } else {
+            update(old.text(), &graph, &self.change()?, self.if_match)?
+        };
+        let state = State::parse(new)?;
+        if state.text() != old.text() {
+            write_file(&self.place.folder.join(STATE_FILE), state.text())?;
+        }
+        Ok(tell(&state, &graph, out)?)
+    }
+
+    fn change(&self) -> Result<Update, Failure> {
+        let (document, shown) = match &self.update {
+            Some(file) => (
+                serde_json::from_str(&read(file)?).map_err(|error| {
+                    Failure::input(format!("{}:{}: {error}", file.display(), error.line()))
+                })?,
+                file.display().to_string(),
+            ),
+            None => (self.document()?, "the change".to_owned()),
+        };
+        serde_json::from_value(document)
+            .map_err(|error: serde_json::Error| Failure::input(format!("{shown}: {error}")))
+    }
+
+    /// Returns the change that the flags ask for.
+    fn document(&self) -> Result<Value, Failure> {
+        let mut change = Map::new();
+        for (key, items) in [
+            ("stepsCompleted", &self.done),
+            ("artifacts", &self.artifact),
+        ] {
+            if !items.is_empty() {
+                change.insert(key.to_owned(), json!({"append": items}));
+            }
+        }
+        let variables = defined(&self.define)?;
+        if !variables.is_empty() {
+            change.insert("variables".to_owned(), json!({"set": variables}));
+        }
+        for (key, value) in [("currentNodeId", &self.go), ("updatedAt", &self.updated_at)] {
+            if let Some(value) = value {
+                change.insert(key.to_owned(), json!({"set": value}));
+            }
+        }
+        if change.is_empty() {
+            return Err(Failure::input("there is nothing to change").hint(
+                "say what with `--done`, `--go`, `-D`, `--artifact`, `--updated-at`, `--update` or `--text`",
+            ));
+        }
+        Ok(Value::Object(change))
+    }
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file)
+        .map_err(|cause| Failure::refused(&format!("cannot read `{}`", file.display()), &cause))
+}
+
+/// Prints where a run is, and where it may go.
+fn tell(state: &State, graph: &Graph, out: Output) -> Result<(), Failure> {
+    let node = match state.current_node(graph) {
+        Ok(node) => node,
+        Err(error) => return Err(Failure::input(error.to_string())),
+    };
+    let completed = state.is_completed(graph);
+    let next: Vec<_> = graph.from(&node.id).collect();
+    if out.json {
+        return out.document(&json!({
+            "schema": "callsheet.state/1", "ok": true, "fingerprint": state.fingerprint(), "currentNodeId": node.id,
+            "completed": completed, "allowedNext": next, "frontmatter": state.fields(),
+        }));
+    }
+    let done = state.steps_completed();
+    let done = if done.is_empty() {
+        "-".to_owned()
+    } else {
+        done.join(", ")
+    };
+    let mut text = format!("node         {} ({})\n", node.id, node.kind);
+    text.push_str(&one_line(&format!("done         {done}")));
+    text.push_str(&format!(
+        "\ncompleted    {}\n",
+        if completed { "yes" } else { "no" }
+    ));
+    for edge in next {
+        let default = if edge.is_default { ", default" } else { "" };
+        text.push_str(&one_line(&format!(
+            "next         {} ({}{default})",
+            edge.to, edge.label
+        )));
+        text.push('\n');
+    }
+    text.push_str(&format!("fingerprint  {}\n", state.fingerprint()));
+    out.text(&text)
+}

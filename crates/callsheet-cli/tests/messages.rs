@@ -1,0 +1,324 @@
+//! What a user sees of messages, packages and states.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// A folder in which the program runs.
+struct Place(tempfile::TempDir);
+
+/// What a command did.
+struct Done {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// Makes a place with a small package and a run of it.
+    fn with_package() -> Self {
+        let place = Self::new();
+        let agent = |id: &str, extra: Value| {
+            let mut agent = json!({
+                "id": id, "metadata": {"name": id, "title": "T", "icon": "*"},
+                "persona": {"role": "r", "identity": "i", "communication_style": "c", "principles": "p"},
+            });
+            agent
+                .as_object_mut()
+                .unwrap()
+                .extend(extra.as_object().unwrap().clone());
+            agent
+        };
+        place.json("pkg/bmad.json", &json!({
+            "schemaVersion": "1.1", "name": "p", "version": "1.0.0",
+            "entry": {"workflow": "workflow.md", "graph": "workflow.graph.json", "agents": "agents.json"},
+        }));
+        place.json("pkg/agents.json", &json!({
+            "schemaVersion": "1.1", "agents": [agent("ann", json!({"systemPrompt": "You are Ann."})), agent("bob", json!({}))],
+        }));
+        place.json("pkg/workflow.graph.json", &json!({
+            "schemaVersion": "1.1", "entryNodeId": "a",
+            "nodes": [
+                {"id": "a", "type": "step", "file": "steps/a.md"}, {"id": "b", "type": "step", "file": "steps/b.md"},
+                {"id": "z", "type": "end", "file": "steps/z.md"},
+            ],
+            "edges": [{"from": "a", "to": "b", "label": "next"}, {"from": "b", "to": "z", "label": "end"}],
+        }));
+        let state = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted: []\ncurrentNodeId: \"\"\n---\nBody\r\n";
+        place.write("pkg/workflow.md", state);
+        place.write("run/workflow.md", state);
+        for (id, kind) in [("a", "step"), ("b", "step"), ("z", "end")] {
+            let text = format!("---\nschemaVersion: \"1.1\"\nnodeId: {id}\ntype: {kind}\n---\n");
+            place.write(&format!("pkg/steps/{id}.md"), &text);
+        }
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn json(&self, name: &str, value: &Value) {
+        self.write(name, &value.to_string());
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    fn callsheet(&self, args: &[&str]) -> Done {
+        let output = Command::new(env!("CARGO_BIN_EXE_callsheet"))
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .output()
+            .unwrap();
+        Done {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+const RUN: [&str; 10] = [
+    "compose",
+    "messages",
+    "-D",
+    "mode=run",
+    "-D",
+    "package=pkg",
+    "-D",
+    "state=run",
+    "-D",
+    "intent=start",
+];
+
+#[test]
+fn the_default_is_the_exact_list_of_messages() {
+    let place = Place::new();
+    let args = [
+        "compose",
+        "messages",
+        "-D",
+        "mode=chat",
+        "-D",
+        "userInput=hi \"there\"",
+    ];
+    let done = place.callsheet(&args);
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    assert!(
+        done.stdout
+            .starts_with("[{\"role\":\"system\",\"content\":\""),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        done.stdout
+            .ends_with("{\"role\":\"user\",\"content\":\"USER_INPUT\\nhi \\\"there\\\"\"}]"),
+        "{}",
+        done.stdout
+    );
+    let again = place.callsheet(&[&args[..], &["--format", "messages"]].concat());
+    assert_eq!(again.stdout, done.stdout);
+    let document: Value =
+        serde_json::from_str(&place.callsheet(&[&args[..], &["--json"]].concat()).stdout).unwrap();
+    assert_eq!(document["messages"].to_string(), done.stdout);
+    assert_eq!(document["bytes"], done.stdout.len());
+    assert_eq!(
+        document["fingerprint"],
+        callsheet::Fingerprint::of(&done.stdout).to_string()
+    );
+}
+
+#[test]
+fn a_package_and_a_state_are_enough() {
+    let place = Place::with_package();
+    let done = place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat());
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let messages: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(
+        messages[2],
+        json!({"role": "system", "content": "You are Ann."})
+    );
+    assert!(
+        messages[4]["content"]
+            .as_str()
+            .unwrap()
+            .starts_with("NODE_BRIEF\n- currentNodeId: a (type=step)\n")
+    );
+    assert!(!done.stdout.contains(place.path().to_str().unwrap()));
+    let why = place.callsheet(&[
+        "why",
+        "messages",
+        "-D",
+        "mode=agent",
+        "-D",
+        "package=pkg",
+        "-D",
+        "agentId=ann",
+        "--text",
+        "You are Ann",
+    ]);
+    assert!(
+        why.stdout.contains("layer persona: file:@pkg/agents.json"),
+        "{}",
+        why.stdout
+    );
+}
+
+#[test]
+fn the_recipe_can_be_ejected_and_changed() {
+    let place = Place::new();
+    assert_eq!(place.callsheet(&["recipe", "eject", "messages"]).code, 0);
+    let done = place.callsheet(&["recipe", "check", "messages"]);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (0, ""),
+        "{}",
+        done.stderr
+    );
+    place.write(
+        "callsheet/recipes/messages/base-rules-conversation.md",
+        "Be kind.",
+    );
+    let done = place.callsheet(&["compose", "messages", "-D", "mode=chat"]);
+    assert!(
+        done.stdout
+            .starts_with("[{\"role\":\"system\",\"content\":\"Be kind.\"},"),
+        "{}",
+        done.stdout
+    );
+}
+
+#[test]
+fn a_leak_gives_no_prompt() {
+    let place = Place::with_package();
+    let agents = place.read("pkg/agents.json");
+    let real = fs::canonicalize(place.path()).unwrap();
+    let prompt = format!("Look into {}/run.", real.display());
+    place.write("pkg/agents.json", &agents.replace("You are Ann.", &prompt));
+    let done = place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat());
+    assert_eq!((done.code, done.stdout.as_str()), (2, ""));
+    assert_eq!(
+        done.stderr,
+        "error: layer `persona` holds the real path of @state, which no message may\nhint: `callsheet schema messages` prints what the recipe takes\n"
+    );
+}
+
+#[test]
+fn a_missing_field_is_named_by_its_path() {
+    let done = Place::new().callsheet(&[
+        "compose",
+        "messages",
+        "-D",
+        "mode=agent",
+        "-D",
+        "agentDefinition.id=x",
+    ]);
+    assert_eq!((done.code, done.stdout.as_str()), (2, ""));
+    assert!(
+        done.stderr
+            .starts_with("error: missing field `agentDefinition.persona`\n"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn a_package_is_checked_as_a_whole() {
+    let place = Place::with_package();
+    let done = place.callsheet(&["package", "check", "pkg"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, ""));
+    place.write(
+        "pkg/steps/a.md",
+        "---\nschemaVersion: 1.1\nnodeId: a\ntype: stp\n---\n",
+    );
+    fs::remove_file(place.path().join("pkg/steps/z.md")).unwrap();
+    let done = place.callsheet(&["package", "check", "pkg"]);
+    assert_eq!(done.code, 1);
+    assert_eq!(done.stdout.lines().count(), 3, "{}", done.stdout);
+    assert_eq!(done.stderr, "error: 3 errors, no warnings\n");
+    let done = place.callsheet(&["package", "check", "pkg", "--json"]);
+    let document: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(
+        (done.code, &document["schema"], &document["ok"]),
+        (1, &json!("callsheet.package/1"), &json!(false))
+    );
+    let kinds: Vec<&str> = document["issues"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| i["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["frontmatter", "frontmatter", "file"]);
+    assert_eq!(
+        document["issues"][1]["instancePath"], "/type",
+        "{document:#}"
+    );
+    let done = place.callsheet(&["package", "check", "nowhere"]);
+    assert_eq!(done.code, 3, "{}", done.stderr);
+}
+
+#[test]
+fn a_state_changes_along_the_graph_or_not_at_all() {
+    let place = Place::with_package();
+    let state =
+        |args: &[&str]| place.callsheet(&[&["state"], args, &["run", "--package", "pkg"]].concat());
+    let shown: Value = serde_json::from_str(&state(&["--json", "show"]).stdout).unwrap();
+    assert_eq!(shown["allowedNext"], json!([{"to": "b", "label": "next"}]));
+    let old = place.read("run/workflow.md");
+
+    let done = state(&["--json", "set", "--go", "z"]);
+    assert_eq!(done.code, 2);
+    let document: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(document["error"]["code"], "E_INVALID_TRANSITION");
+    assert_eq!(document["error"]["details"]["allowedNext"][0]["to"], "b");
+    let other = callsheet::Fingerprint::of("other").to_string();
+    let done = state(&["set", "--go", "b", "--if-match", &other]);
+    assert_eq!(done.code, 2);
+    assert!(
+        done.stderr.starts_with("error: E_PRECONDITION_FAILED: "),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(state(&["set"]).code, 2, "nothing to change");
+    assert_eq!(place.read("run/workflow.md"), old, "nothing is written");
+
+    let fingerprint = shown["fingerprint"].as_str().unwrap();
+    let done = state(&["set", "--done", "a", "--go", "b", "--if-match", fingerprint]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let new = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted:\n  - a\ncurrentNodeId: b\n---\nBody\r\n";
+    assert_eq!(place.read("run/workflow.md"), new);
+    place.write("new.md", &new.replace("  - a\n", "  - b\n"));
+    let done = state(&["set", "--text", "new.md"]);
+    assert!(
+        done.stderr.contains("E_SCHEMA_VALIDATION"),
+        "{}",
+        done.stderr
+    );
+    place.json(
+        "change.json",
+        &json!({"decisionLog": {"append": [{"from": "a", "to": "b"}]}}),
+    );
+    let done = state(&["set", "--update", "change.json"]);
+    assert!(
+        done.stderr.contains("missing field `decisionLog[0].label`"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(place.read("run/workflow.md"), new);
+}

@@ -1,0 +1,179 @@
+//! Mounts: `@project`, `@pkg` and `@state` stand for real folders, and only these names reach a message.
+//!
+//! Three things happen here: a value is made safe to print ([`Mounts::sanitise`]), a path with a mount becomes a real
+//! one again ([`Mounts::resolve`]), and a finished prompt is searched for real folders ([`Guard`]). All but the second
+//! work on texts alone.
+
+mod alias;
+mod decode;
+mod forms;
+mod guard;
+mod sandbox;
+
+pub use guard::Guard;
+pub use sandbox::{Access, SandboxViolation};
+
+use std::collections::BTreeMap;
+
+use forms::Folder;
+pub(crate) use forms::is_windows;
+
+/// The most characters that a printed value has.
+pub const MOST_CHARS: usize = 500;
+
+/// So often a text is looked at again before all of it is redacted.
+const MOST_ROUNDS: usize = 8;
+
+/// What stands for an absolute path that is below no mount.
+pub const REDACTED: &str = "[redacted]";
+
+/// A name that stands for a real folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mount {
+    /// The project of the user, which may be read and written.
+    Project,
+    /// The package of agents and workflows, which may be read.
+    Package,
+    /// The state of a run, which may be read and written.
+    State,
+}
+
+impl Mount {
+    /// All mounts.
+    pub const ALL: [Self; 3] = [Self::Project, Self::Package, Self::State];
+
+    /// Returns the name that stands for the folder.
+    pub fn alias(self) -> &'static str {
+        match self {
+            Self::Project => "@project",
+            Self::Package => "@pkg",
+            Self::State => "@state",
+        }
+    }
+}
+
+/// The real folders behind the mounts, and others that must not be seen.
+///
+/// ```
+/// use callsheet::mounts::{Mount, Mounts};
+///
+/// let mounts = Mounts::new()
+///     .with(Mount::Project, "/srv/shop")
+///     .with(Mount::Package, "/srv/shop/vendor/pkg");
+/// assert_eq!(mounts.alias("/srv/shop/src/a.rs"), "@project/src/a.rs");
+/// assert_eq!(mounts.alias("in /srv/shop/vendor/pkg/steps"), "in @pkg/steps");
+/// assert_eq!(mounts.alias("/srv/shop2/a"), "[redacted]", "another folder");
+/// assert_eq!(mounts.sanitise("one\n- autopilot: false"), "one - autopilot: false");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Mounts {
+    /// The folders, the longest path first.
+    folders: Vec<Folder>,
+    /// The folder that each mount resolves to.
+    homes: BTreeMap<Mount, String>,
+}
+
+impl Mounts {
+    /// Makes mounts without any folder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the folder behind a mount, as an absolute path; the first one of a mount is the one that it resolves to.
+    #[must_use]
+    pub fn with(self, mount: Mount, folder: &str) -> Self {
+        self.add(Some(mount), mount.alias(), folder)
+    }
+
+    /// Adds a folder that has no mount and must not be seen either, such as the home folder.
+    #[must_use]
+    pub fn with_hidden(self, what: &'static str, folder: &str) -> Self {
+        self.add(None, what, folder)
+    }
+
+    fn add(mut self, mount: Option<Mount>, what: &'static str, folder: &str) -> Self {
+        if let Some(folder) = Folder::new(mount, what, folder) {
+            if let Some(mount) = mount {
+                self.homes
+                    .entry(mount)
+                    .or_insert_with(|| folder.path.clone());
+            }
+            self.folders.push(folder);
+            // Stable, so that of equal folders the first one counts.
+            self.folders
+                .sort_by_key(|folder| std::cmp::Reverse(folder.path.len()));
+        }
+        self
+    }
+
+    /// Returns a text in which folders of mounts have their names and all other absolute paths are redacted.
+    ///
+    /// The longest folder counts, and only whole parts of a path do.
+    pub fn alias(&self, text: &str) -> String {
+        let mut aliased = alias::alias(&self.folders, text);
+        // What stands together now may name a folder again.
+        for _ in 0..MOST_ROUNDS {
+            if self.leak(&aliased).is_none() {
+                return aliased;
+            }
+            aliased = alias::alias(&self.folders, &aliased);
+        }
+        REDACTED.to_owned()
+    }
+
+    /// Returns a value in one line: no control characters, and folders by their mounts.
+    pub fn line(&self, value: &str) -> String {
+        self.alias(&one_line(value))
+    }
+
+    /// Returns a value as it may stand in a block: in one line, and no longer than [`MOST_CHARS`].
+    pub fn sanitise(&self, value: &str) -> String {
+        let aliased = self.line(value);
+        match aliased.char_indices().nth(MOST_CHARS) {
+            // The end of a folder's name may be cut off, which leaves the name of another.
+            Some((end, _)) if self.leak(&aliased[..end]).is_some() => REDACTED.to_owned(),
+            Some((end, _)) => aliased[..end].to_owned(),
+            None => aliased,
+        }
+    }
+
+    /// Returns the words for the first real folder that a text names, in whatever form it is written.
+    pub fn leak(&self, text: &str) -> Option<&'static str> {
+        let named = |text: &str| forms::find(&self.folders, text).map(|(_, folder)| folder.what);
+        // A text may escape more of a path, or less, than any program would; decoded it is plain.
+        let json = || decode::json_decoded(text);
+        let percent = |text: &str| decode::percent_decoded(text);
+        named(text)
+            .or_else(|| json().and_then(|text| named(&text)))
+            .or_else(|| percent(text).and_then(|text| named(&text)))
+            .or_else(|| percent(&json()?).and_then(|text| named(&text)))
+    }
+}
+
+/// Tells whether a path begins with a mount, or is redacted, so that nothing has to stand before it.
+pub fn is_final(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    path.starts_with(REDACTED) || Mount::ALL.iter().any(|mount| mount.alias() == first)
+}
+
+/// Returns the value in one line: line ends and tabs become blanks, other control characters go.
+fn one_line(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    let mut chars = value.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                out.push(' ');
+            }
+            // What turns the direction of writing makes a line look like another.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

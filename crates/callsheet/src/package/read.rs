@@ -1,0 +1,146 @@
+//! Files of a package, read and checked against their schemas; every problem is collected.
+
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value};
+
+use super::frontmatter;
+use super::issue::{Issue, IssueKind};
+use crate::inputs::{Located, Root};
+use crate::schema::{Schema, json_cause};
+
+/// The documents of a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    Manifest,
+    Agents,
+    Graph,
+    Workflow,
+    Step,
+}
+
+impl Document {
+    /// Returns the schema of the document; it is compiled once.
+    pub(crate) fn schema(self) -> Option<&'static Schema> {
+        static SCHEMAS: [OnceLock<Option<Schema>>; 5] = [const { OnceLock::new() }; 5];
+        let (name, text) = match self {
+            Self::Manifest => ("bmad.json", include_str!("../../schemas/package/bmad.json")),
+            Self::Agents => (
+                "agents.json",
+                include_str!("../../schemas/package/agents.json"),
+            ),
+            Self::Graph => (
+                "workflow.graph.json",
+                include_str!("../../schemas/package/workflow.graph.json"),
+            ),
+            Self::Workflow => (
+                "workflow.md.json",
+                include_str!("../../schemas/package/workflow.md.json"),
+            ),
+            Self::Step => (
+                "step.md.json",
+                include_str!("../../schemas/package/step.md.json"),
+            ),
+        };
+        SCHEMAS[self as usize]
+            .get_or_init(|| Schema::parse(text, name).ok())
+            .as_ref()
+    }
+
+    /// Returns everything in which a value does not fit the schema.
+    pub(crate) fn misfits(self, file: &str, kind: IssueKind, value: &Value) -> Vec<Issue> {
+        let problems = self.schema().map(|schema| schema.problems(value));
+        let problems = problems.unwrap_or_default().into_iter();
+        problems
+            .map(|misfit| {
+                let issue = Issue {
+                    instance_path: Some(misfit.instance_path),
+                    schema_path: Some(misfit.schema_path),
+                    ..Issue::error(file, kind, misfit.error.detail())
+                };
+                issue.allowing(misfit.error.allowed())
+            })
+            .collect()
+    }
+}
+
+/// Reads files below a root, and keeps what is wrong with them.
+pub(crate) struct Reader<'a> {
+    root: &'a Root,
+    pub(crate) issues: Vec<Issue>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(root: &'a Root) -> Self {
+        Self {
+            root,
+            issues: Vec::new(),
+        }
+    }
+
+    /// Reads a text.
+    pub(crate) fn text(&mut self, file: &str) -> Option<String> {
+        let issue = |message: String| Issue::error(file, IssueKind::File, message);
+        let Located::Inside(inner) = self.root.locate(file) else {
+            self.issues
+                .push(issue("the path leads out of the package".to_owned()));
+            return None;
+        };
+        match self.root.read(&inner) {
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Some(text),
+                Err(_) => {
+                    self.issues
+                        .push(issue("the file is no UTF-8 text".to_owned()));
+                    None
+                }
+            },
+            Err(refusal) => {
+                self.issues
+                    .push(issue(format!("the file {}", refusal.reason.sentence())));
+                None
+            }
+        }
+    }
+
+    /// Reads a JSON document that fits its schema.
+    pub(crate) fn json(&mut self, file: &str, document: Document) -> Option<(Value, String)> {
+        let text = self.text(file)?;
+        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+            Ok(value) => {
+                let misfits = document.misfits(file, IssueKind::Schema, &value);
+                let fits = misfits.is_empty();
+                self.issues.extend(misfits);
+                fits.then_some((value, text))
+            }
+            Err(error) => {
+                let message = format!("line {}: no JSON: {}", error.line(), json_cause(&error));
+                self.issues
+                    .push(Issue::error(file, IssueKind::Schema, message));
+                None
+            }
+        }
+    }
+
+    /// Reads the header of a Markdown file that fits its schema.
+    pub(crate) fn header(&mut self, file: &str, document: Document) -> Option<Map<String, Value>> {
+        let text = self.text(file)?;
+        match frontmatter::parse(&text) {
+            Ok(found) => {
+                let value = Value::Object(found.fields);
+                let misfits = document.misfits(file, IssueKind::Frontmatter, &value);
+                let fits = misfits.is_empty();
+                self.issues.extend(misfits);
+                match value {
+                    Value::Object(fields) if fits => Some(fields),
+                    _ => None,
+                }
+            }
+            Err(error) => {
+                let issue = Issue::error(file, IssueKind::Frontmatter, error.to_string());
+                self.issues.push(issue);
+                None
+            }
+        }
+    }
+}

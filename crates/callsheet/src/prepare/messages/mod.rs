@@ -1,0 +1,166 @@
+//! The values that the recipe `messages` prints: policy, persona, blocks.
+//!
+//! Every value that does not come from a person goes through the mounts first. What the text of a value lost there is
+//! an omission; that no real path is left is checked again on the finished prompt.
+
+mod fields;
+mod package;
+mod parts;
+mod persona;
+mod printer;
+mod user_input;
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use self::fields::Fields;
+use self::printer::Printer;
+use super::{Piece, Prepared};
+use crate::Error;
+use crate::blocks::RunDirective;
+use crate::inputs::{Located, Root};
+use crate::mounts::{Guard, Mount, Mounts, is_windows};
+use crate::policy::{ToolPolicy, merge};
+
+/// The field of the input that holds what a person wrote.
+const USER_INPUT: &str = "userInput";
+
+pub(super) fn prepare(
+    mut input: Map<String, Value>,
+    root: Option<&Root>,
+) -> Result<Prepared, Error> {
+    let found = package::fill(&mut input, root)?;
+    let mounts = found
+        .folders
+        .into_iter()
+        .fold(mounts(&input, root), |mounts, (mount, folder)| {
+            mounts.with(mount, &folder)
+        });
+    let fields = Fields(&input);
+    let mut printer = Printer::new(&mounts);
+    let (values, piece) = values(fields, &mut printer)?;
+    let omissions = printer.into_omissions();
+    let scrub = fields.flag("scrubUserInput");
+    let exempt = (!scrub).then_some(USER_INPUT);
+    let mut prepared = Prepared {
+        fields: input,
+        omissions,
+        guard: Some(Guard::new(mounts, exempt)),
+        ..Prepared::default()
+    };
+    prepared
+        .fields
+        .insert("prepared".to_owned(), Value::Object(values));
+    let pieces = &mut prepared.pieces;
+    pieces.insert(
+        "prepared.user_input".to_owned(),
+        piece.into_iter().collect(),
+    );
+    if let Some(persona) = found.persona {
+        pieces.insert("agentDefinition.systemPrompt".to_owned(), vec![persona]);
+    }
+    Ok(prepared)
+}
+
+/// Returns what the templates print, and the message of the user's text.
+fn values(
+    fields: Fields<'_>,
+    printer: &mut Printer<'_>,
+) -> Result<(Map<String, Value>, Option<Piece>), Error> {
+    let mode = fields.text("mode").unwrap_or_default();
+    let mut values = Map::new();
+    let policy = policy(fields, printer);
+    let completed = mode == "run" && parts::completed(fields);
+    let active = mode == "run" && !completed;
+    values.insert("active".to_owned(), json!(active));
+    values.insert("policy".to_owned(), json!(policy));
+    persona::persona(fields, mode, printer, &mut values)?;
+    let brief = active.then(|| parts::brief(fields, printer)).transpose()?;
+    let node = brief.as_ref().map(|brief| brief.node_id.clone());
+    let mut directive = None;
+    if mode == "run" {
+        directive = Some(parts::directive(fields, node.as_deref(), printer)?);
+    }
+    values.insert("directive".to_owned(), json!(directive));
+    values.insert(
+        "brief".to_owned(),
+        json!(brief.map(|brief| brief.printed())),
+    );
+    if let Some(data) = parts::data(fields, &policy, printer) {
+        values.insert("data".to_owned(), data);
+    }
+    let run = user_input::Run {
+        node: node.as_deref(),
+        workflow: directive
+            .as_ref()
+            .map(|run: &RunDirective| run.workflow.as_str()),
+    };
+    let piece = user_input::piece(fields, mode, run, printer);
+    Ok((values, piece))
+}
+
+/// Returns the mounts of the folders that the input and the root name.
+fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
+    let fields = Fields(input);
+    let mut mounts = Mounts::new();
+    let absolute = |folder: &str| match root.map(|root| (root, root.locate(folder))) {
+        Some(_) if is_windows(folder) => folder.to_owned(),
+        Some((root, Located::Inside(inner))) if inner == "." => root.path().display().to_string(),
+        Some((root, Located::Inside(inner))) => root.path().join(inner).display().to_string(),
+        Some((_, Located::Outside(path))) => path.display().to_string(),
+        None => folder.to_owned(),
+    };
+    let project = fields.text("projectRoot").map(absolute);
+    if let Some(folder) = &project {
+        mounts = mounts.with(Mount::Project, folder);
+    }
+    let same = |root: &&Root| {
+        let paths = [root.path(), root.real()];
+        project
+            .as_ref()
+            .is_none_or(|folder| paths.iter().any(|path| *path == Path::new(folder)))
+    };
+    if let Some(root) = root.filter(same) {
+        for folder in [root.path(), root.real()] {
+            mounts = mounts.with(Mount::Project, &folder.display().to_string());
+        }
+    }
+    for (field, what) in [
+        ("runtimeStoreRoot", "the runtime store"),
+        ("homeDir", "the home folder"),
+    ] {
+        if let Some(folder) = fields.text(field) {
+            mounts = mounts.with_hidden(what, &absolute(folder));
+        }
+    }
+    mounts
+}
+
+fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> ToolPolicy {
+    let read = |path: &str| -> ToolPolicy {
+        let given = fields.get(path).cloned().map(without_nulls);
+        // The schema has the same shape, so what it let through can be read.
+        given
+            .and_then(|given| serde_json::from_value(given).ok())
+            .unwrap_or_default()
+    };
+    let mut policy = merge(&read("toolPolicy"), &read("agentDefinition.tools"));
+    for server in policy.mcp.allowed_servers.iter_mut().flatten() {
+        *server = printer.value("tool-policy", "allowedServers", server);
+    }
+    policy
+}
+
+/// Null is no value at any depth.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name, without_nulls(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => other,
+    }
+}

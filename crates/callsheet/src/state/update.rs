@@ -1,0 +1,191 @@
+//! Changes of a state, and what guards them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::edit::rewrite;
+use super::{State, StateCode, StateError};
+use crate::Fingerprint;
+use crate::package::Graph;
+
+/// What is to change in the header of a state: lists grow, values are set.
+///
+/// ```
+/// use callsheet::state::Update;
+///
+/// let update: Update = serde_json::from_str(
+///     r#"{"stepsCompleted": {"append": ["step-01"]}, "currentNodeId": {"set": "step-02"}}"#,
+/// )?;
+/// assert_eq!(update.current_node_id.unwrap().set, "step-02");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Update {
+    /// Nodes that are done; each is listed once.
+    pub steps_completed: Option<Append<String>>,
+    /// Variables by name; others stay.
+    pub variables: Option<Set<Map<String, Value>>>,
+    /// Decisions that were made.
+    pub decision_log: Option<Append<Value>>,
+    /// Files that were made, relative to the project; each is listed once.
+    pub artifacts: Option<Append<String>>,
+    /// The node that the run goes to.
+    pub current_node_id: Option<Set<String>>,
+    /// When this was, which only the caller can know.
+    pub updated_at: Option<Set<String>>,
+}
+
+/// What a list gets more of.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Append<T> {
+    /// The new items.
+    pub append: Vec<T>,
+}
+
+/// What a value becomes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Set<T> {
+    /// The new value.
+    pub set: T,
+}
+
+impl Update {
+    /// Returns the keys that change, with their new values.
+    fn changes(&self, old: &Map<String, Value>) -> Vec<(&'static str, Value)> {
+        let mut changes = Vec::new();
+        let list = |key: &str| -> Vec<Value> {
+            let items = old.get(key).and_then(Value::as_array);
+            items.cloned().unwrap_or_default()
+        };
+        for (key, append) in [
+            ("stepsCompleted", &self.steps_completed),
+            ("artifacts", &self.artifacts),
+        ] {
+            let Some(append) = append else { continue };
+            let mut items = list(key);
+            for item in append.append.iter().map(|item| json!(item)) {
+                if !items.contains(&item) {
+                    items.push(item);
+                }
+            }
+            changes.push((key, Value::Array(items)));
+        }
+        if let Some(set) = &self.variables {
+            let variables = old.get("variables").and_then(Value::as_object);
+            let mut variables = variables.cloned().unwrap_or_default();
+            variables.extend(set.set.clone());
+            changes.push(("variables", Value::Object(variables)));
+        }
+        if let Some(append) = &self.decision_log {
+            let mut items = list("decisionLog");
+            items.extend(append.append.clone());
+            changes.push(("decisionLog", Value::Array(items)));
+        }
+        for (key, set) in [
+            ("currentNodeId", &self.current_node_id),
+            ("updatedAt", &self.updated_at),
+        ] {
+            changes.extend(set.as_ref().map(|set| (key, json!(set.set))));
+        }
+        changes.retain(|(key, value)| old.get(*key) != Some(value));
+        changes
+    }
+}
+
+/// Returns the text of a state after a change of its header; the body and all other keys stay as they are.
+///
+/// With `if_match` the change holds for the state of that fingerprint only.
+pub fn update(
+    old: &str,
+    graph: &Graph,
+    update: &Update,
+    if_match: Option<Fingerprint>,
+) -> Result<String, StateError> {
+    precondition(old, if_match)?;
+    let state = State::parse(old)?;
+    let changes = update.changes(&state.fields);
+    let new = rewrite(old, &changes)
+        .map_err(|why| StateError::new(StateCode::InvalidFrontmatter, why))?;
+    guard(&state, &new, graph)?;
+    Ok(new)
+}
+
+/// Returns the new text of a state if it may take the place of the old one.
+pub fn replace(
+    old: &str,
+    new: &str,
+    graph: &Graph,
+    if_match: Option<Fingerprint>,
+) -> Result<String, StateError> {
+    precondition(old, if_match)?;
+    guard(&State::parse(old)?, new, graph)?;
+    Ok(new.to_owned())
+}
+
+fn precondition(old: &str, if_match: Option<Fingerprint>) -> Result<(), StateError> {
+    let found = Fingerprint::of(old);
+    match if_match {
+        Some(expected) if expected != found => {
+            let message = format!("the state has the fingerprint {found}, not {expected}");
+            let details = json!({"expected": expected, "found": found});
+            Err(StateError::new(StateCode::PreconditionFailed, message).with(details))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a new state that does not fit the schema, forgets steps, or is at a node that no edge leads to.
+fn guard(old: &State, new: &str, graph: &Graph) -> Result<(), StateError> {
+    let new = State::checked(
+        new.to_owned(),
+        StateCode::InvalidFrontmatter,
+        StateCode::SchemaValidation,
+    )?;
+    let kept = new.steps_completed();
+    let lost: Vec<&str> = old
+        .steps_completed()
+        .into_iter()
+        .filter(|step| !kept.contains(step))
+        .collect();
+    if !lost.is_empty() {
+        let message = format!(
+            "`stepsCompleted` never shrinks; `{}` is gone",
+            lost.join("`, `")
+        );
+        let details = json!({"errors": [{"instancePath": "/stepsCompleted", "message": message}]});
+        return Err(StateError::new(StateCode::SchemaValidation, message).with(details));
+    }
+    let from = old.current_node(graph)?;
+    let to = new.current_node(graph);
+    let allowed: Vec<_> = graph.from(&from.id).collect();
+    let named = match &to {
+        Ok(node) => node.id.clone(),
+        Err(_) => new.fields["currentNodeId"]
+            .as_str()
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
+    };
+    let arrives = to.is_ok() && (named == from.id || allowed.iter().any(|edge| edge.to == named));
+    if arrives {
+        return Ok(());
+    }
+    let names: Vec<String> = allowed
+        .iter()
+        .map(|edge| format!("`{}`", edge.to))
+        .collect();
+    let message = format!(
+        "no edge leads from `{}` to `{named}`; allowed: {}",
+        from.id,
+        if names.is_empty() {
+            "nothing".to_owned()
+        } else {
+            names.join(", ")
+        }
+    );
+    let details = json!({"from": from.id, "to": named, "allowedNext": allowed});
+    Err(StateError::new(StateCode::InvalidTransition, message).with(details))
+}
