@@ -85,9 +85,9 @@ enum Command {
     Template(commands::template::Args),
     Recipe(commands::recipe::Args),
     Profile(commands::profile::Args),
-    Schema(commands::schema::Args),
     Package(commands::package::Args),
     State(commands::state::Args),
+    Schema(commands::schema::Args),
     Completions(commands::completions::Args),
 }
 

@@ -274,11 +274,6 @@ fn as_a_document_and_as_messages() {
     insta::assert_snapshot!(project.callsheet(&[&args[..], &["messages"]].concat()), @r#"
     exit: 0
     --- stdout
-    [
-      {
-        "role": "system",
-        "content": "<file_injections rule=\"DO NOT read these files - content already provided\">\n  <file path=\"a.md\">\na\n  </file>\n</file_injections>"
-      }
-    ]
+    [{"role":"system","content":"<file_injections rule=\"DO NOT read these files - content already provided\">\n  <file path=\"a.md\">\na\n  </file>\n</file_injections>"}]
     "#);
 }

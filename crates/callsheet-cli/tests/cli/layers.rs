@@ -82,12 +82,7 @@ fn as_messages() {
     insta::assert_snapshot!(shop().callsheet(&["compose", "layers", "-D", "rules=Be kind.", "--format", "messages"]), @r#"
     exit: 0
     --- stdout
-    [
-      {
-        "role": "system",
-        "content": "Be kind."
-      }
-    ]
+    [{"role":"system","content":"Be kind."}]
     "#);
 }
 

@@ -29,10 +29,10 @@ fn broken_toml() {
 
 #[test]
 fn an_unknown_key() {
-    insta::assert_snapshot!(check(&[("recipe.toml", "\ndescripton = 'a'\n")]), @r"
+    insta::assert_snapshot!(check(&[("recipe.toml", "\ndescripton = 'a'\n")]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
       did you mean `description`?
     --- stderr
     error: 1 recipe checked, 1 problem found
@@ -217,7 +217,7 @@ fn an_unknown_recipe_is_no_verdict() {
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `pack`, `run`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `run`
     ");
 }
 
@@ -232,10 +232,10 @@ fn problems_of_all_recipes_are_told_at_once() {
         "callsheet/recipes/good/recipe.toml",
         "[[layers]]\nname = 'a'\ntext = 'a'\n",
     );
-    insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
     callsheet/recipes/other/recipe.toml:2: a layer cannot be named `frame`
     --- stderr
     error: 3 recipes checked, 2 problems found
@@ -267,6 +267,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     good       callsheet/recipes/good
     injection  built in                 Files that belong to story keys, as XML for a system-prompt append
     layers     built in                 Identity, project context, rules and context blocks as a system prompt with tools
+    messages   built in                 Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
     mine       callsheet/recipes/mine   (cannot be read: `callsheet recipe check mine` says why)
     other      callsheet/recipes/other  (cannot be read: `callsheet recipe check other` says why)
     pack       built in                 A source tree as one prompt: the tree of paths, then every file

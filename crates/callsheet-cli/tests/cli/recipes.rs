@@ -44,6 +44,7 @@ fn it_is_listed_shown_and_checked() {
     greeting   callsheet/recipes/greeting  Says hello
     injection  built in                    Files that belong to story keys, as XML for a system-prompt append
     layers     built in                    Identity, project context, rules and context blocks as a system prompt with tools
+    messages   built in                    Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
     pack       built in                    A source tree as one prompt: the tree of paths, then every file
     run        built in                    Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
@@ -93,16 +94,7 @@ fn roles_become_messages() {
     insta::assert_snapshot!(project.callsheet(&args), @r#"
     exit: 0
     --- stdout
-    [
-      {
-        "role": "system",
-        "content": "Hello YOU. Yours."
-      },
-      {
-        "role": "user",
-        "content": "LOUDER"
-      }
-    ]
+    [{"role":"system","content":"Hello YOU. Yours."},{"role":"user","content":"LOUDER"}]
     "#);
 }
 
@@ -140,6 +132,7 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     NAME       HOME                      DESCRIPTION
     injection  built in                  Files that belong to story keys, as XML for a system-prompt append
     layers     callsheet/recipes/layers  Identity, project context, rules and context blocks as a system prompt with tools
+    messages   built in                  Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
     pack       built in                  A source tree as one prompt: the tree of paths, then every file
     run        built in                  Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
