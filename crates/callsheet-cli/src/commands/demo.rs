@@ -33,7 +33,7 @@ macro_rules! demo_files {
     };
 }
 
-const FILES: [(&str, &str); 10] = demo_files![
+const FILES: [(&str, &str); 12] = demo_files![
     "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
@@ -44,6 +44,8 @@ const FILES: [(&str, &str); 10] = demo_files![
     "src/login.rs" => "login.rs.txt",
     "src/session.rs" => "session.rs.txt",
     "layers.yaml" => "layers.yaml",
+    "messages.yaml" => "messages.yaml",
+    "retry.yaml" => "retry.yaml",
 ];
 
 /// A step: what it shows, the command that does the same, and how to compose it.
@@ -56,7 +58,7 @@ struct Step {
     budget: Option<usize>,
 }
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 5] = [
     Step {
         title: "Files that belong to a story, as XML for a system prompt",
         command: "callsheet inject --command dev-story --story 2a-1 --discovery",
@@ -75,6 +77,22 @@ const STEPS: [Step; 3] = [
         recipe: "layers",
         define: &[],
         input: Some("layers.yaml"),
+        budget: None,
+    },
+    Step {
+        title: "One step of a workflow, as messages without a real path",
+        command: "callsheet compose messages --input messages.yaml --format text",
+        recipe: "messages",
+        define: &[],
+        input: Some("messages.yaml"),
+        budget: None,
+    },
+    Step {
+        title: "A task that is tried again, with the facts of the run before",
+        command: "callsheet compose run --input retry.yaml",
+        recipe: "run",
+        define: &[],
+        input: Some("retry.yaml"),
         budget: None,
     },
     Step {
