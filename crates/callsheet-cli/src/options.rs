@@ -1,5 +1,6 @@
 //! The arguments that say what is composed and how, shared by all commands that compose.
 
+use callsheet::redact::Level;
 use callsheet::tokens::Encoding;
 use callsheet::{Budget, Composition, ErrorKind, Options, compose};
 
@@ -44,18 +45,33 @@ pub(crate) struct BudgetArgs {
     /// Put pseudonyms in the place of secrets: private keys, tokens of known formats, passwords in addresses
     #[arg(long)]
     pub(crate) redact: bool,
+
+    /// Redact, and take what looks random for a secret too: finds more and is wrong more often
+    #[arg(long)]
+    pub(crate) redact_entropy: bool,
 }
 
 impl BudgetArgs {
-    /// Refuses `--redact` for prompts that are there already: nothing would take their secrets out.
-    pub(crate) fn refuse_redaction(&self) -> Result<(), Failure> {
-        if self.redact {
-            return Err(Failure::input(
-                "`--redact` works on what is composed, not on a finished prompt",
-            )
-            .hint("name an input and its recipe instead of a prompt"));
+    /// Returns which secrets become pseudonyms.
+    fn level(&self) -> Level {
+        match (self.redact, self.redact_entropy) {
+            (_, true) => Level::Entropy,
+            (true, false) => Level::Formats,
+            (false, false) => Level::Off,
         }
-        Ok(())
+    }
+
+    /// Refuses redaction for prompts that are there already: nothing would take their secrets out.
+    pub(crate) fn refuse_redaction(&self) -> Result<(), Failure> {
+        let option = match self.level() {
+            Level::Off => return Ok(()),
+            Level::Formats => "--redact",
+            Level::Entropy => "--redact-entropy",
+        };
+        Err(Failure::input(format!(
+            "`{option}` works on what is composed, not on a finished prompt"
+        ))
+        .hint("name an input and its recipe instead of a prompt"))
     }
 
     /// Returns the options of a composition.
@@ -67,7 +83,7 @@ impl BudgetArgs {
             },
             encoding: self.encoding,
             count_tokens,
-            redact: self.redact,
+            redact: self.level(),
             // The project has the key; what composes for it knows the project.
             ..Options::default()
         }

@@ -211,23 +211,79 @@ fn no_explanation_gives_a_secret_away() {
         assert!(ran.code < 2, "{}", ran.stderr);
         assert!(!ran.stdout.contains(&secret()) && !ran.stderr.contains(&secret()));
     }
-    for command in [
-        "diff env.txt env.txt",
-        "cache env.txt env.txt",
-        "why env.txt --at 0",
+    for (command, option) in [
+        ("diff env.txt env.txt", "--redact"),
+        ("cache env.txt env.txt", "--redact"),
+        ("why env.txt --at 0", "--redact"),
+        ("why env.txt --at 0", "--redact-entropy"),
     ] {
-        let ran = folder.run(&words(&format!("{command} --redact")));
+        let ran = folder.run(&words(&format!("{command} {option}")));
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
         assert_eq!(
             ran.stderr,
-            "error: `--redact` works on what is composed, not on a finished prompt\n\
-             hint: name an input and its recipe instead of a prompt\n"
+            format!(
+                "error: `{option}` works on what is composed, not on a finished prompt\n\
+                 hint: name an input and its recipe instead of a prompt\n"
+            )
         );
     }
     let unknown = format!("compose layers --redact -D missing={}", secret());
     let refused = folder.run(&words(&unknown));
     assert_eq!(refused.code, 2);
     assert!(!refused.stderr.contains(&secret()), "{}", refused.stderr);
+}
+
+#[test]
+fn what_only_looks_random_stays_unless_entropy_is_asked_for() {
+    let (own, known) = (["v9Tq3ZrB7mKx", "W2pLh8Nf4CdY"].concat(), secret());
+    let recipe = "redact = 'entropy'\n[[layers]]\nname = 'note'\nvalue = 'note'\n";
+    let folder = Folder::new(&[
+        (
+            "callsheet/recipes/sure/recipe.toml",
+            &recipe.replace("'entropy'", "true"),
+        ),
+        ("callsheet/recipes/guess/recipe.toml", recipe),
+    ]);
+    let note = format!("note={own} {known}");
+    let compose = |args: &str| folder.run(&[&words(args)[..], &["-D", &note]].concat());
+    let sure = compose("compose sure");
+    assert_eq!(sure.stdout, format!("{own} ‹secret:github-token:9004›"));
+    let guess = compose("compose guess");
+    assert!(!guess.stdout.contains(&own), "{}", guess.stdout);
+    assert!(guess.stdout.starts_with("‹secret:entropy:"));
+    assert!(guess.stdout.ends_with("› ‹secret:github-token:9004›"));
+    let told = "note: 2 secrets became pseudonyms (1 entropy, 1 github-token)\n";
+    assert_eq!(guess.stderr, told);
+    for more in [
+        "compose sure --redact-entropy",
+        "compose guess --redact",
+        "compose guess --redact --redact-entropy",
+    ] {
+        let ran = compose(more);
+        assert_eq!((ran.code, &ran.stdout), (0, &guess.stdout), "{more}");
+    }
+    for command in [
+        "explain guess",
+        "explain guess --json",
+        "compose guess --format json",
+    ] {
+        let ran = compose(command);
+        assert!(ran.code == 0 && !ran.stdout.contains(&own), "{command}");
+    }
+    folder.write("env.txt", &format!("TOKEN={own}\n"));
+    for command in [
+        "pack env.txt",
+        "inject --command dev --story a-1 --file env.txt",
+    ] {
+        let ran = folder.run(&words(&format!("{command} --redact")));
+        assert!(ran.stdout.contains(&own), "{}", ran.stderr);
+        let ran = folder.run(&words(&format!("{command} --redact-entropy")));
+        assert!(
+            ran.stdout.contains("TOKEN=‹secret:entropy:"),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 #[test]

@@ -40,6 +40,17 @@ fn an_unknown_key() {
 }
 
 #[test]
+fn a_wrong_kind_of_redaction() {
+    insta::assert_snapshot!(check(&[("recipe.toml", "description = 'a'\nredact = 'entrpy'\n")]), @r#"
+    exit: 1
+    --- stdout
+    callsheet/recipes/mine/recipe.toml:2: invalid value: string "entrpy", expected true, false or "entropy"
+    --- stderr
+    error: 1 recipe checked, 1 problem found
+    "#);
+}
+
+#[test]
 fn no_layers() {
     insta::assert_snapshot!(check(&[("recipe.toml", "description = 'a'\n")]), @r"
     exit: 1

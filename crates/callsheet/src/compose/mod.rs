@@ -19,7 +19,7 @@ use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
 use crate::prepare::Prepared;
 use crate::recipe::{Limit, Recipe};
-use crate::redact::{Key, Redactor};
+use crate::redact::{Key, Level, Redactor};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -62,8 +62,8 @@ pub struct Options {
     pub encoding: Encoding,
     /// Whether tokens are counted even where no budget or limit asks for them.
     pub count_tokens: bool,
-    /// Whether secrets become pseudonyms even where the recipe does not ask for it.
-    pub redact: bool,
+    /// Which secrets become pseudonyms, even where the recipe asks for less.
+    pub redact: Level,
     /// The key of these pseudonyms.
     pub redact_key: Key,
 }
@@ -71,7 +71,7 @@ pub struct Options {
 impl Options {
     /// Returns what takes secrets out of the prompt of a recipe, where somebody asks for it.
     fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
-        (self.redact || recipe.redact).then(|| Redactor::new(self.redact_key))
+        self.redact.max(recipe.redact).redactor(self.redact_key)
     }
 }
 

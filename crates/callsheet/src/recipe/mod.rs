@@ -20,6 +20,7 @@ pub use frame::{Escape, Frame, suffixes};
 pub use limit::{Limit, Notice};
 
 use crate::prepare::Preparation;
+use crate::redact::Level;
 use crate::schema::Schema;
 use crate::section::{Priority, Role, Trust, Volatility};
 use crate::source::Source;
@@ -70,8 +71,8 @@ pub struct Recipe {
     pub single_system: Option<Condition>,
     /// What stands where a section was cut.
     pub marker: String,
-    /// Whether secrets become pseudonyms.
-    pub redact: bool,
+    /// Which secrets become pseudonyms.
+    pub redact: Level,
     /// The input field that says which tools are denied.
     pub denies: Option<String>,
     /// Above this an event is raised.

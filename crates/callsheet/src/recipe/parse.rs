@@ -13,6 +13,7 @@ use toml::Spanned;
 use super::{Condition, Folder, Frame, Layer, Limit, Notice, RECIPE_FILE, Recipe, Shape};
 use crate::error::line_of;
 use crate::prepare::Preparation;
+use crate::redact::Level;
 use crate::schema::Schema;
 use crate::section::{Priority, Role, Trust, Volatility};
 use crate::source::{self, FilesSource, InstructionsSource, Source};
@@ -43,7 +44,7 @@ struct RecipeFile {
     single_system: Option<Spanned<String>>,
     marker: Option<String>,
     #[serde(default)]
-    redact: bool,
+    redact: Level,
     denies: Option<String>,
     warning: Option<Limit>,
     error: Option<Limit>,

@@ -4,6 +4,8 @@
 //! text everywhere under one key, and says nothing about itself. The secret goes into no prompt, manifest, event,
 //! error or source map, and where a fingerprint would be one of a text that holds it, that fingerprint is keyed.
 
+mod entropy;
+mod level;
 mod rules;
 
 use std::borrow::Cow;
@@ -13,6 +15,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+
+pub use level::Level;
 
 use crate::omission::Omission;
 use crate::section::Section;
@@ -81,12 +85,34 @@ pub struct Redaction {
 #[derive(Clone, Copy, Debug)]
 pub struct Redactor {
     key: Key,
+    entropy: bool,
 }
 
 impl Redactor {
-    /// Makes one for a key.
+    /// Makes one for a key, which knows the formats of secrets.
     pub fn new(key: Key) -> Self {
-        Self { key }
+        Self {
+            key,
+            entropy: false,
+        }
+    }
+
+    /// Makes it take out texts that look random, too; it finds more and is wrong more often.
+    #[must_use]
+    pub fn with_entropy(self) -> Self {
+        Self {
+            entropy: true,
+            ..self
+        }
+    }
+
+    /// Finds what has a known format; where nothing has, what looks random.
+    fn find(self, text: &str) -> Vec<rules::Hit> {
+        let hits = rules::find(text);
+        if self.entropy && hits.is_empty() {
+            return entropy::find(text);
+        }
+        hits
     }
 
     fn pseudonym(self, kind: &str, secret: &str) -> String {
@@ -111,7 +137,7 @@ impl Redactor {
         let mut clean: Option<Traced> = None;
         loop {
             let text = clean.as_ref().unwrap_or(body);
-            let hits = rules::find(text.text());
+            let hits = self.find(text.text());
             if hits.is_empty() {
                 return clean;
             }

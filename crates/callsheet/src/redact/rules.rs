@@ -1,7 +1,7 @@
 //! The formats of secrets, as one table, and the search for them.
 //!
 //! A keyword search over the whole text decides which expressions run at all. Nothing is compiled before the first
-//! search. There is no rule by entropy: a rule that guesses would change texts that hold no secret.
+//! search. No rule of the table guesses: a text that holds none of these formats stays as it is.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};

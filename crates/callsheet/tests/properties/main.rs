@@ -8,6 +8,7 @@ mod maps;
 mod messages;
 mod project;
 mod redaction;
+mod redaction_by_entropy;
 mod run;
 mod state;
 

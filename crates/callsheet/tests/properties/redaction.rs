@@ -1,7 +1,7 @@
 //! What holds for redaction: clean texts stay, once is enough, every byte stays mapped, and no secret is anywhere.
 
 use callsheet::recipe::Folder;
-use callsheet::redact::{Key, Redactor};
+use callsheet::redact::{Key, Level, Redactor};
 use callsheet::source_map::MapSpan;
 use callsheet::trace::Transform;
 use callsheet::{Budget, Composition, Inputs, Options, Recipe, Root, compose};
@@ -14,7 +14,7 @@ use crate::project::{Project, any_text};
 const RANDOM: &str = "k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7Ui4Ox9Bq6Zr3Ws8Te1Dy5Cu0Kv4Mw";
 
 /// Secrets of several kinds, put together here so that no text of this repository looks like one.
-fn any_secret() -> impl Strategy<Value = String> {
+pub(crate) fn any_secret() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(["gh", "p_", &RANDOM[..36]].concat()),
         Just(["sk-", "ant-api03-", &RANDOM[..50]].concat()),
@@ -50,7 +50,7 @@ fn any_secret() -> impl Strategy<Value = String> {
 }
 
 /// Texts with secrets in them; what stands between touches them in all ways.
-fn any_leak() -> impl Strategy<Value = String> {
+pub(crate) fn any_leak() -> impl Strategy<Value = String> {
     let between = prop_oneof![
         any_text(),
         Just(" ".to_owned()),
@@ -63,12 +63,12 @@ fn any_leak() -> impl Strategy<Value = String> {
     prop::collection::vec(prop_oneof![any_secret(), between], 0..8).prop_map(|parts| parts.concat())
 }
 
-fn redactor() -> Redactor {
+pub(crate) fn redactor() -> Redactor {
     Redactor::new(Key::derive("test"))
 }
 
 /// Prints a field, a file, a template with that field, and the field as JSON.
-fn recipe() -> Recipe {
+pub(crate) fn recipe() -> Recipe {
     let toml = "redact = true\n[warning]\nbytes = 1\nevent = 'mine:long'\nfacts = { note = 'note' }\nmessage = '{{note}}'\n\
         [[layers]]\nname = 'note'\nvalue = 'note'\npriority = 1\ncut = true\n[[layers]]\nname = 'file'\nfile = 'a.txt'\nframe = 'json'\n\
         [[layers]]\nname = 'task'\ntemplate = 'task.md'\n[[layers]]\nname = 'all'\nvalue = 'all'\n";
@@ -79,7 +79,7 @@ fn recipe() -> Recipe {
     Recipe::parse("mine", "recipes/mine", folder).unwrap()
 }
 
-fn composed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<Composition> {
+pub(crate) fn composed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<Composition> {
     let project = Project::new(&[("a.txt".to_owned(), text.to_owned())]);
     let inputs = Inputs::new(Root::open(project.root()).unwrap());
     let input = json!({"note": text, "all": {"deep": [text]}});
@@ -95,7 +95,7 @@ fn composed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<Composi
 }
 
 /// Returns everything that a composition gives away, as one text.
-fn all_output(composition: &Composition) -> String {
+pub(crate) fn all_output(composition: &Composition) -> String {
     [
         composition.text.clone(),
         json!(composition.manifest).to_string(),
@@ -105,7 +105,7 @@ fn all_output(composition: &Composition) -> String {
     .join("\n")
 }
 
-fn spans_cover(composition: &Composition) -> bool {
+pub(crate) fn spans_cover(composition: &Composition) -> bool {
     let mut end = 0;
     let mut touches = |span: &MapSpan| {
         let fits = span.start == end && span.end > span.start;
@@ -173,7 +173,7 @@ proptest! {
     fn redaction_changes_nothing_where_there_is_nothing(text in any_text()) {
         let on = recipe();
         let mut off = recipe();
-        off.redact = false;
+        off.redact = Level::Off;
         let (one, other) = (composed(&on, &text, None).unwrap(), composed(&off, &text, None).unwrap());
         prop_assert_eq!(all_output(&one), all_output(&other));
     }
@@ -186,7 +186,7 @@ fn errors_and_fingerprints_keep_the_secret_too() {
     let folder = Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
     let recipe = Recipe::parse("mine", "recipes/mine", folder).unwrap();
     let options = Options {
-        redact: true,
+        redact: Level::Formats,
         ..Options::default()
     };
     let input = json!({"note": secret});
@@ -201,7 +201,7 @@ fn errors_and_fingerprints_keep_the_secret_too() {
     let mut other = self::recipe();
     let manifest = |recipe: &Recipe| json!(composed(recipe, &secret, None).unwrap().manifest);
     let hidden = manifest(&other);
-    other.redact = false;
+    other.redact = Level::Off;
     let shown = manifest(&other);
     let sources = |manifest: &Value| -> Vec<String> {
         let sections = manifest["sections"].as_array().unwrap().iter();

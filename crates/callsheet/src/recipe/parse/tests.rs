@@ -119,6 +119,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "[[layers]]\nname = 'a'\ntext = 'A'\npriority = true\n",
         "4: invalid type: boolean `true`, expected \"required\" or a number from 0",
     ),
+    (
+        "redact = 'entrpy'\n",
+        "1: invalid value: string \"entrpy\", expected true, false or \"entropy\"",
+    ),
+    (
+        "redact = 1\n",
+        "1: invalid type: integer `1`, expected true, false or \"entropy\"",
+    ),
     ("[warning]\nbytes = 1\n", "1: missing field `message`"),
     (
         "[warning]\nmessage = 'x'\nbytes = -1\n",

@@ -1,0 +1,59 @@
+//! How much redaction looks for.
+//!
+//! A recipe and a caller may both ask; the one that asks for more has its way.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Unexpected, Visitor};
+
+use super::{Key, Redactor};
+
+/// What becomes a pseudonym; each level has all of those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Secrets of known formats.
+    Formats,
+    /// Texts that look random, too.
+    Entropy,
+}
+
+impl Level {
+    /// Returns what takes secrets out, if any are looked for.
+    pub fn redactor(self, key: Key) -> Option<Redactor> {
+        match self {
+            Self::Off => None,
+            Self::Formats => Some(Redactor::new(key)),
+            Self::Entropy => Some(Redactor::new(key).with_entropy()),
+        }
+    }
+}
+
+/// `true`, `false` or `"entropy"`.
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SwitchOrName;
+        impl Visitor<'_> for SwitchOrName {
+            type Value = Level;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false or \"entropy\"")
+            }
+
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Level, E> {
+                Ok(if on { Level::Formats } else { Level::Off })
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Level, E> {
+                match name {
+                    "entropy" => Ok(Level::Entropy),
+                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(SwitchOrName)
+    }
+}
