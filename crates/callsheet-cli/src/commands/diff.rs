@@ -163,9 +163,9 @@ impl Args {
     fn tell(&self, one: &Side, other: &Side, changes: &[Change], prefix: usize) -> String {
         let count = |text: &str| tokens::count(self.budget.encoding, text);
         let (old, new) = (count(&one.text), count(&other.text));
-        let differ: String = beside(one, other)
-            .into_iter()
-            .map(|what| format!("the {what} differ\n"))
+        let differ = beside(one, other).into_iter();
+        let differ: String = differ
+            .flat_map(|what| ["the ", what, " differ\n"])
             .collect();
         if one.text == other.text {
             return format!("the same {} bytes, {old} tokens\n{differ}", one.text.len());
