@@ -33,7 +33,7 @@ macro_rules! demo_files {
     };
 }
 
-const FILES: [(&str, &str); 10] = demo_files![
+const FILES: [(&str, &str); 12] = demo_files![
     "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
@@ -44,6 +44,8 @@ const FILES: [(&str, &str); 10] = demo_files![
     "src/login.rs" => "login.rs.txt",
     "src/session.rs" => "session.rs.txt",
     "layers.yaml" => "layers.yaml",
+    "session.yaml" => "session.yaml",
+    "task.yaml" => "task.yaml",
 ];
 
 /// A step: what it shows, the command that does the same, and how to compose it.
@@ -56,7 +58,7 @@ struct Step {
     budget: Option<usize>,
 }
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 5] = [
     Step {
         title: "Files that belong to a story, as XML for a system prompt",
         command: "callsheet inject --command dev-story --story 2a-1 --discovery",
@@ -84,6 +86,22 @@ const STEPS: [Step; 3] = [
         define: &["globs:=[\"src\"]"],
         input: None,
         budget: Some(650),
+    },
+    Step {
+        title: "Messages for one turn of a workflow, with mounts instead of real paths",
+        command: "callsheet compose messages --input session.yaml --format text",
+        recipe: "messages",
+        define: &[],
+        input: Some("session.yaml"),
+        budget: None,
+    },
+    Step {
+        title: "The prompt of a run that tries a task again, with the facts of the last one",
+        command: "callsheet compose run --input task.yaml",
+        recipe: "run",
+        define: &[],
+        input: Some("task.yaml"),
+        budget: None,
     },
 ];
 
