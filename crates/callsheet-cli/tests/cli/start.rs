@@ -207,5 +207,5 @@ fn the_demo_makes_a_folder_of_its_own() {
         root.starts_with(&format!("{folder}/callsheet-demo-")),
         "{root}"
     );
-    assert_eq!(document["compositions"].as_array().map(Vec::len), Some(3));
+    assert_eq!(document["compositions"].as_array().map(Vec::len), Some(5));
 }
