@@ -322,3 +322,82 @@ fn a_state_changes_along_the_graph_or_not_at_all() {
     );
     assert_eq!(place.read("run/workflow.md"), new);
 }
+
+#[test]
+fn changes_at_the_same_time_are_all_kept() {
+    let place = Place::with_package();
+    std::thread::scope(|scope| {
+        for nth in 0..12 {
+            let place = &place;
+            scope.spawn(move || {
+                let variable = format!("k{nth}=v");
+                let done =
+                    place.callsheet(&["state", "set", "run", "--package", "pkg", "-D", &variable]);
+                assert_eq!(done.code, 0, "{}", done.stderr);
+            });
+        }
+    });
+    let text = place.read("run/workflow.md");
+    for nth in 0..12 {
+        assert!(text.contains(&format!("\n  k{nth}: v\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_state_that_is_not_there_has_a_code() {
+    let place = Place::with_package();
+    fs::create_dir(place.path().join("empty")).unwrap();
+    for folder in ["empty", "nowhere"] {
+        for command in [&["show"][..], &["set", "--go", "b"]] {
+            let args = [&["state"], command, &[folder, "--package", "pkg", "--json"]];
+            let done = place.callsheet(&args.concat());
+            let document: Value = serde_json::from_str(&done.stdout).unwrap();
+            assert_eq!(done.code, 2, "{}", done.stderr);
+            assert_eq!(document["error"]["code"], "STATE_FILE_NOT_FOUND");
+        }
+    }
+}
+
+#[test]
+fn half_a_secret_is_in_no_message() {
+    let place = Place::new();
+    let secret = ["gh", "p_k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7U"].concat();
+    let padded = format!("{} {secret}", "x".repeat(470));
+    place.json(
+        "input.json",
+        &json!({
+            "mode": "agent", "agentDefinition": {"id": "ann", "systemPrompt": "You are Ann."},
+            "toolPolicy": {"fs": {"maxReadBytes": 490}},
+            "dataContext": {"label": padded, "path": "a.md", "preview": padded},
+        }),
+    );
+    let done = place.callsheet(&["compose", "messages", "--input", "input.json", "--redact"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(!done.stdout.contains("k7Qz2"), "{}", done.stdout);
+}
+
+#[test]
+fn the_check_knows_the_policy_that_is_printed() {
+    let place = Place::new();
+    let check = |policy: &Value, prompt: &str| {
+        let input = json!({
+            "mode": "agent", "agentDefinition": {"id": "ann", "systemPrompt": prompt}, "toolPolicy": policy,
+        });
+        place.json("input.json", &input);
+        place.callsheet(&["compose", "messages", "--input", "input.json", "--check"])
+    };
+    let done = check(&json!({}), "Use `mcp.query` to look things up.");
+    assert_eq!(done.code, 1, "servers are off where nobody turns them on");
+    assert!(
+        done.stderr.contains("asks for `mcp.query`"),
+        "{}",
+        done.stderr
+    );
+    let off = json!({"fs": {"enabled": false}, "mcp": {"enabled": true}});
+    let done = check(&off, "Use `mcp.query` to look things up.");
+    assert_eq!(
+        (done.code, done.stderr.as_str()),
+        (0, ""),
+        "our own rules ask for no file tool"
+    );
+}

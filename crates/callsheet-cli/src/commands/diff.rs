@@ -43,9 +43,27 @@ pub(crate) struct Args {
 }
 
 /// A prompt with its sections, where they are known.
+#[derive(Default)]
 struct Side {
     text: String,
     sections: Vec<(String, String)>,
+    /// The tools beside the text, where they are known.
+    tools: Option<Value>,
+    /// The roles of the messages that the text is cut into, where they are known.
+    roles: Option<Vec<Value>>,
+}
+
+/// Returns what is not the same beside the text of two prompts.
+fn beside(one: &Side, other: &Side) -> Vec<&'static str> {
+    let tools = one.tools.is_some() && other.tools.is_some() && one.tools != other.tools;
+    let cut = one.roles.is_some() && other.roles.is_some() && one.roles != other.roles;
+    let found = [
+        ("tools", tools),
+        // Of another text, other messages are no news.
+        ("messages", cut && one.text == other.text),
+    ];
+    let found = found.into_iter().filter(|(_, differ)| *differ);
+    found.map(|(what, _)| what).collect()
 }
 
 /// What became of a section.
@@ -87,7 +105,8 @@ impl Args {
         let count = |text: &str| tokens::count(self.budget.encoding, text);
         let prefix = common_prefix(&one.text, &other.text);
         let changes = changes(&one, &other);
-        let equal = one.text == other.text;
+        let beside = beside(&one, &other);
+        let equal = one.text == other.text && beside.is_empty();
         if out.json {
             let sections: Vec<Value> = changes
                 .iter()
@@ -105,7 +124,7 @@ impl Args {
             let size = |text: &str| json!({"bytes": text.len(), "tokens": count(text)});
             out.document(&json!({
                 "schema": "callsheet.diff/1", "equal": equal, "a": size(&one.text), "b": size(&other.text),
-                "common_prefix": size(&one.text[..prefix]), "sections": sections,
+                "common_prefix": size(&one.text[..prefix]), "sections": sections, "beside": beside,
             }))?;
         } else {
             out.text(&self.tell(&one, &other, &changes, prefix))?;
@@ -128,7 +147,7 @@ impl Args {
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
             return Ok(side_of(&report::document(&composition)).unwrap_or(Side {
                 text: composition.text,
-                sections: Vec::new(),
+                ..Side::default()
             }));
         }
         self.budget.refuse_redaction()?;
@@ -137,15 +156,19 @@ impl Args {
         let document = serde_json::from_str::<Value>(&text).ok();
         Ok(document.as_ref().and_then(side_of).unwrap_or(Side {
             text,
-            sections: Vec::new(),
+            ..Side::default()
         }))
     }
 
     fn tell(&self, one: &Side, other: &Side, changes: &[Change], prefix: usize) -> String {
         let count = |text: &str| tokens::count(self.budget.encoding, text);
         let (old, new) = (count(&one.text), count(&other.text));
+        let differ = beside(one, other).into_iter();
+        let differ: String = differ
+            .flat_map(|what| ["the ", what, " differ\n"])
+            .collect();
         if one.text == other.text {
-            return format!("the same {} bytes, {old} tokens\n", one.text.len());
+            return format!("the same {} bytes, {old} tokens\n{differ}", one.text.len());
         }
         let mut text = String::new();
         if !(one.sections.is_empty() && other.sections.is_empty()) {
@@ -192,6 +215,7 @@ impl Args {
             one.text.len(),
             count(kept)
         ));
+        text.push_str(&differ);
         text
     }
 }
@@ -226,7 +250,13 @@ fn side_of(document: &Value) -> Option<Side> {
         Some((label, text.get(range)?.to_owned()))
     });
     let sections = sections.collect::<Option<Vec<_>>>()?;
-    Some(Side { text, sections })
+    let messages = document.get("messages").and_then(Value::as_array);
+    Some(Side {
+        text,
+        sections,
+        tools: document.get("tools").cloned(),
+        roles: messages.map(|list| list.iter().map(|message| message["role"].clone()).collect()),
+    })
 }
 
 /// Pairs sections by name, in the order of B, with those of A that are gone where they stood.

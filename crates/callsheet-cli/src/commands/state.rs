@@ -1,10 +1,14 @@
 //! `state`: the state of a run, shown and changed along the graph of its workflow.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::package::{Graph, Package};
-use callsheet::state::{STATE_FILE, State, StateError, Update, read_graph, replace, update};
+use callsheet::state::{
+    STATE_FILE, State, StateCode, StateError, Update, read_graph, replace, update,
+};
 use callsheet::{Error, Fingerprint};
 use serde_json::{Map, Value, json};
 
@@ -138,7 +142,28 @@ impl Args {
 }
 
 impl Place {
+    /// Waits until no other change of this state is under way, so that none of them is lost.
+    ///
+    /// The folder is what is locked: the file is another one after each change. Where a folder cannot be opened or
+    /// locked, `--if-match` is left.
+    fn lock(&self) -> Result<Option<File>, Failure> {
+        let Ok(folder) = File::open(&self.folder) else {
+            return Ok(None);
+        };
+        match folder.lock() {
+            Err(cause) if cause.kind() != ErrorKind::Unsupported => {
+                let what = format!("cannot lock `{}`", self.folder.display());
+                Err(Failure::refused(&what, &cause))
+            }
+            locked => Ok(locked.is_ok().then_some(folder)),
+        }
+    }
+
     fn read(&self, project: &Project) -> Result<(State, Graph), Stop> {
+        if !self.folder.exists() {
+            let message = format!("there is no folder `{}`", self.folder.display());
+            return Err(StateError::new(StateCode::StateFileNotFound, message).into());
+        }
         let state = State::read(&project.open_folder(&self.folder)?)?;
         let root = project.open_folder(&self.package)?;
         let package = Package::open(&root)?;
@@ -158,6 +183,7 @@ impl Place {
 
 impl Set {
     fn run(&self, project: &Project, out: Output) -> Result<(), Stop> {
+        let _lock = self.place.lock()?;
         let (old, graph) = self.place.read(project)?;
         let new = if let Some(file) = &self.text {
             replace(old.text(), &read(file)?, &graph, self.if_match)?

@@ -76,7 +76,8 @@ fn different_files() {
           },
           "lines": "@@ -1,3 +1,3 @@\n one\n-two\n+too\n three\n"
         }
-      ]
+      ],
+      "beside": []
     }
     "#);
 }
@@ -185,5 +186,30 @@ fn one_side_is_not_enough() {
     Usage: callsheet diff <A> <B>
 
     For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn what_stands_beside_the_text_counts_too() {
+    let project = Project::new();
+    project
+        .file(
+            "one.yaml",
+            "mode: agent\nagentDefinition: {id: ann, systemPrompt: Hi.}\n",
+        )
+        .file(
+            "joined.yaml",
+            "mode: agent\nagentDefinition: {id: ann, systemPrompt: Hi.}\nsingle_system: true\n",
+        )
+        .file("a.yaml", "rules: be kind\ntools: [{name: a}]\n")
+        .file("b.yaml", "rules: be kind\ntools: [{name: b}]\n");
+    let joined = project.callsheet(&["diff", "--recipe", "messages", "one.yaml", "joined.yaml"]);
+    assert!(joined.starts_with("exit: 1\n"), "{joined}");
+    assert!(joined.ends_with("\nthe messages differ\n"), "{joined}");
+    insta::assert_snapshot!(project.callsheet(&["diff", "--recipe", "layers", "a.yaml", "b.yaml"]), @r"
+    exit: 1
+    --- stdout
+    the same 7 bytes, 2 tokens
+    the tools differ
     ");
 }

@@ -133,6 +133,18 @@ fn a_folder_that_cannot_be_read() {
 }
 
 #[test]
+fn a_folder_that_nobody_asked_for() {
+    let project = sprint();
+    project.file("src/a.txt", "a");
+    let locked = project.path(ARTIFACTS);
+    let asked = ["pack", "src", "--fail-on-loss", "--format", "json"];
+    if let Some(said) = shown(&project, &locked, &asked) {
+        assert!(said.starts_with("exit: 0\n"), "{said}");
+        assert!(!said.contains("--- stderr"), "{said}");
+    }
+}
+
+#[test]
 fn a_root_that_cannot_be_read() {
     let project = sprint();
     project.file("app/a.txt", "a");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::inputs::{FileText, Root, TextRule};
 use crate::omission::{Omission, Reason};
+use crate::redact::cut_at;
 use crate::trace::{Origin, OriginKind, Traced};
 
 /// The layer that project context fills.
@@ -92,7 +93,7 @@ impl FileMemory {
         let Some((most, _)) = text.char_indices().nth(self.max_chars) else {
             return body.clone();
         };
-        let end = text[..most].rfind('\n').unwrap_or(most);
+        let end = cut_at(text, text[..most].rfind('\n').unwrap_or(most));
         let lost = &text[end..];
         let detail = format!(
             "cut to {} of {} characters",

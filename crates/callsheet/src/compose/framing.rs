@@ -9,6 +9,9 @@ use crate::section::Section;
 use crate::source::Gathered;
 use crate::{Error, Event};
 
+/// The event that tells of a body that could end its frame.
+const COLLISION: &str = "boundary:collision";
+
 /// Puts every section into the frame of its layer, and reports bodies that hold the end of a frame.
 ///
 /// Returns the suffix that tags got.
@@ -60,6 +63,13 @@ fn free_suffix(outer: &Frame, inner: &BTreeMap<&str, Frame>, sections: &[Section
     suffixes().find(free).unwrap_or_default()
 }
 
+/// Tells whether an event warns of a section that is in the prompt, or of anything else.
+pub(super) fn still_holds(event: &Event, sections: &[Section]) -> bool {
+    let says = |key: &str, text: &str| event.payload.get(key).is_some_and(|fact| fact == text);
+    let named = |section: &Section| says("layer", &section.layer) && says("path", &section.name);
+    event.kind != COLLISION || sections.iter().any(named)
+}
+
 fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event> {
     let [own, ..] = frames else {
         return None;
@@ -82,12 +92,12 @@ fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event
         .find(|boundary| memchr::memmem::find(body, boundary.as_bytes()).is_some());
     if let Some(boundary) = found {
         let message = format!("`{name}` contains `{boundary}`, which ends its own frame");
-        return Some(Event::new("boundary:collision", facts(&boundary), message));
+        return Some(Event::new(COLLISION, facts(&boundary), message));
     }
     let named = frames.iter().any(|frame| frame.open.contains("{{path}}"));
     (named && name.contains(char::is_control)).then(|| {
         let message =
             format!("the name {name:?} contains a control character, which breaks its frame");
-        Event::new("boundary:collision", facts("path"), message)
+        Event::new(COLLISION, facts("path"), message)
     })
 }

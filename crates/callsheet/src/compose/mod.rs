@@ -155,6 +155,7 @@ fn put_together(
     let nothing_found = prompt.sections.is_empty();
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
+    events.retain(|event| framing::still_holds(event, &prompt.sections));
     let (text, source_map) = prompt.render();
     if let Some(guard) = &prepared.guard {
         guard.check(&prompt.sections)?;

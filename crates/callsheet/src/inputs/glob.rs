@@ -7,6 +7,9 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{Error, ErrorKind};
 
+/// Signs that stand for others.
+const WILD: [char; 5] = ['*', '?', '[', '{', '\\'];
+
 /// A compiled list of patterns, with those that take away.
 #[derive(Clone, Debug)]
 pub struct Globs {
@@ -36,6 +39,19 @@ impl Globs {
     /// Tells whether a relative path matches.
     pub fn matches(&self, path: &str) -> bool {
         self.include.is_match(path)
+    }
+
+    /// Tells whether a path below a folder can match: the parts without wildcards lead there, or past it.
+    pub fn reaches(&self, folder: &str) -> bool {
+        self.patterns.iter().any(|pattern| {
+            let inner = pattern.strip_prefix("./").unwrap_or(pattern);
+            let plain = inner
+                .split('/')
+                .take_while(|part| !part.is_empty() && *part != "." && !part.contains(WILD));
+            plain
+                .zip(folder.split('/'))
+                .all(|(part, name)| part == name)
+        })
     }
 
     /// Returns the patterns of which no path in `paths` matches any.
@@ -113,6 +129,22 @@ mod tests {
             ["src/*.rs", "*.md", "./a/b/"]
         );
         assert!(Globs::new(["."]).unwrap().matches("any/thing"));
+    }
+
+    #[test]
+    fn a_walk_goes_only_where_a_pattern_leads() {
+        for (pattern, inside, outside) in [
+            ("src/a.rs", &["src"][..], &["doc", "src2", "a/src"][..]),
+            ("./a/b/", &["a", "a/b", "a/b/c"], &["b", "a/c"]),
+            ("src/*/x/y", &["src", "src/any", "src/any/x"], &["doc"]),
+            ("**/*.md", &["a", "a/b"], &[]),
+            ("{a,b}/c", &["a", "d"], &[]),
+            (".", &["a"], &[]),
+        ] {
+            let globs = Globs::new([pattern]).unwrap();
+            assert!(inside.iter().all(|f| globs.reaches(f)), "{pattern}");
+            assert!(!outside.iter().any(|f| globs.reaches(f)), "{pattern}");
+        }
     }
 
     #[test]

@@ -254,6 +254,14 @@ impl Root {
     /// same files everywhere.
     pub fn walk(&self, globs: &Globs, hidden: bool) -> Found {
         let found = Mutex::new(Found::default());
+        let (leading, real) = (globs.clone(), self.real.clone());
+        // A folder that nobody asked for is not opened: that it cannot be read is no loss.
+        let wanted = move |entry: &ignore::DirEntry| {
+            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let path = entry.path().strip_prefix(&real).ok();
+            let path = path.and_then(|path| path.to_str());
+            !folder || path.is_none_or(|path| path.is_empty() || leading.reaches(path))
+        };
         ignore::WalkBuilder::new(&self.real)
             .hidden(!hidden)
             .parents(false)
@@ -262,7 +270,7 @@ impl Root {
             .ignore(false)
             .require_git(false)
             .add_custom_ignore_filename(".promptignore")
-            .filter_entry(|entry| entry.file_name() != ".git")
+            .filter_entry(move |entry| entry.file_name() != ".git" && wanted(entry))
             .build_parallel()
             .run(|| {
                 Box::new(|entry| {

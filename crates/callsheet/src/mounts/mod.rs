@@ -16,6 +16,8 @@ pub use sandbox::{Access, SandboxViolation};
 use std::collections::BTreeMap;
 
 use forms::Folder;
+
+use crate::redact::cut_at;
 pub(crate) use forms::is_windows;
 
 /// The most characters that a printed value has.
@@ -129,12 +131,15 @@ impl Mounts {
     /// Returns a value as it may stand in a block: in one line, and no longer than [`MOST_CHARS`].
     pub fn sanitise(&self, value: &str) -> String {
         let aliased = self.line(value);
-        match aliased.char_indices().nth(MOST_CHARS) {
-            // The end of a folder's name may be cut off, which leaves the name of another.
-            Some((end, _)) if self.leak(&aliased[..end]).is_some() => REDACTED.to_owned(),
-            Some((end, _)) => aliased[..end].to_owned(),
-            None => aliased,
+        let Some((end, _)) = aliased.char_indices().nth(MOST_CHARS) else {
+            return aliased;
+        };
+        let cut = &aliased[..cut_at(&aliased, end)];
+        // The end of a folder's name may be cut off, which leaves the name of another.
+        if self.leak(cut).is_some() {
+            return REDACTED.to_owned();
         }
+        cut.to_owned()
     }
 
     /// Returns the words for the first real folder that a text names, in whatever form it is written.

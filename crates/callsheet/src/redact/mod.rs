@@ -116,7 +116,7 @@ impl Redactor {
     }
 
     fn pseudonym(self, kind: &str, secret: &str) -> String {
-        let hash = blake3::keyed_hash(&self.key.0, secret.as_bytes());
+        let hash = blake3::keyed_hash(&self.key.0, rules::essence(kind, secret).as_bytes());
         let hex = hash.to_hex();
         format!("{OPEN}{kind}:{}{CLOSE}", &hex[..4])
     }
@@ -240,6 +240,17 @@ impl Redactor {
             section.source = hide(&section.source);
         }
     }
+}
+
+/// Returns where a text may be cut so that at most `end` bytes stay: not within a secret.
+///
+/// Half a secret has no known format any more, so nothing would find it afterwards.
+pub(crate) fn cut_at(text: &str, end: usize) -> usize {
+    let split = |hit: &rules::Hit| hit.range.start < end && end < hit.range.end;
+    let hits = rules::find(text);
+    hits.iter()
+        .find(|hit| split(hit))
+        .map_or(end, |hit| hit.range.start)
 }
 
 fn redacted(body: &Traced) -> impl Iterator<Item = &crate::trace::Link> {

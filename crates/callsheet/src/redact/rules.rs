@@ -3,6 +3,7 @@
 //! A keyword search over the whole text decides which expressions run at all. Nothing is compiled before the first
 //! search. No rule of the table guesses: a text that holds none of these formats stays as it is.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -115,6 +116,19 @@ fn is_key(text: &str) -> bool {
         .map(str::len)
         .max();
     longest.unwrap_or(0) >= 32
+}
+
+/// Returns what makes a secret the one it is: a key is the same one however its lines are broken and indented.
+pub(super) fn essence<'a>(kind: &str, secret: &'a str) -> Cow<'a, str> {
+    if kind != "private-key" {
+        return Cow::Borrowed(secret);
+    }
+    let mut plain = secret.to_owned();
+    for line_end in ["\\r", "\\n", "\\t"] {
+        plain = plain.replace(line_end, "");
+    }
+    plain.retain(|c| !c.is_whitespace());
+    Cow::Owned(plain)
 }
 
 /// A placeholder stands for a password and is none.

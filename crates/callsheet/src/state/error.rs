@@ -72,7 +72,8 @@ pub struct StateError {
 }
 
 impl StateError {
-    pub(super) fn new(code: StateCode, message: impl Into<String>) -> Self {
+    /// Makes an error without details.
+    pub fn new(code: StateCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),

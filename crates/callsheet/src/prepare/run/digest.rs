@@ -1,7 +1,7 @@
 //! The digest: what was observed of the run before, in a fixed order. Facts only, and no advice.
 //!
 //! Each list is free of duplicates, sorted by bytes and capped with the number of the rest, so that the order in which
-//! somebody collected the facts does not show.
+//! somebody collected the facts does not show. An absolute path within a fact is redacted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,8 @@ use super::input::{Approval, Check, Previous, Violation};
 use super::lines::{Entry, Lines};
 use super::paths;
 use crate::Error;
+use crate::mounts::Mounts;
+use crate::omission::{Omission, Reason};
 use crate::prepare::Piece;
 use crate::trace::Traced;
 
@@ -32,10 +34,53 @@ pub(super) fn pieces(previous: &Previous) -> Result<Vec<(&'static str, Option<Pi
     Ok(pieces)
 }
 
+/// Returns what the words of facts lose on their way into the digest: absolute paths.
+pub(super) fn omissions(previous: &Previous) -> Vec<Omission> {
+    let told = [
+        ("status", &previous.status),
+        ("termination", &previous.termination),
+    ];
+    let told = told.into_iter().filter_map(|(field, text)| {
+        let text = text.as_deref()?;
+        Some(("digest", format!("previous.{field}"), text))
+    });
+    let checks = previous.checks.iter().flatten().enumerate();
+    let checks = checks.flat_map(|(at, check)| {
+        let words = [("name", &check.name), ("status", &check.status)];
+        words.map(|(field, text)| {
+            let field = format!("previous.checks[{at}].{field}");
+            ("digest", field, text.as_str())
+        })
+    });
+    let violations = previous.violations.iter().flatten().enumerate();
+    let violations = violations.map(|(at, violation)| {
+        let field = format!("previous.violations[{at}].reason");
+        ("violation-paths", field, violation.reason.as_str())
+    });
+    told.chain(checks)
+        .chain(violations)
+        .filter(|(_, _, text)| safe(text) != *text)
+        .map(|(layer, name, text)| Omission {
+            layer: layer.to_owned(),
+            name,
+            reason: Reason::Redacted,
+            bytes: text.len() as u64,
+            tokens: None,
+            detail: String::new(),
+        })
+        .collect()
+}
+
+/// Returns the words of a fact without absolute paths.
+fn safe(text: &str) -> String {
+    Mounts::new().alias(text)
+}
+
 fn result(previous: &Previous, lines: &mut Lines) {
     let fact = |label: &str, field: &str, text: Option<String>| {
         let mut part = Traced::frame(label);
-        part.push(&Entry::new(format!("previous.{field}"), text?).inline());
+        let text = text?;
+        part.push(&Entry::converted(format!("previous.{field}"), &text, &safe(&text)).inline());
         Some(part)
     };
     let exit_code = previous.exit_code.as_ref().map(ToString::to_string);
@@ -61,18 +106,20 @@ fn add_checks(checks: &[Check], lines: &mut Lines) {
         lines.fixed("- checks: none");
         return;
     }
-    let mut sorted: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut sorted: BTreeMap<(String, String), usize> = BTreeMap::new();
     for (at, check) in checks.iter().enumerate() {
-        sorted.entry((&check.name, &check.status)).or_insert(at);
+        let key = (safe(&check.name), safe(&check.status));
+        sorted.entry(key).or_insert(at);
     }
     let rest = sorted.len().saturating_sub(CAP);
     // A check that failed is never the one that is left out for one that did not.
-    let mut by_weight: Vec<(&str, &str)> = sorted.keys().copied().collect();
+    let mut by_weight: Vec<&(String, String)> = sorted.keys().collect();
     by_weight.sort_by_key(|&(name, status)| (status != "failed", name, status));
-    let shown: BTreeSet<(&str, &str)> = by_weight.into_iter().take(CAP).collect();
-    for (&(name, status), at) in sorted.iter().filter(|(key, _)| shown.contains(*key)) {
-        let name = Entry::new(format!("previous.checks[{at}].name"), name);
-        let status = Entry::new(format!("previous.checks[{at}].status"), status);
+    let shown: BTreeSet<&(String, String)> = by_weight.into_iter().take(CAP).collect();
+    for ((name, status), at) in sorted.iter().filter(|(key, _)| shown.contains(key)) {
+        let field = format!("previous.checks[{at}]");
+        let name = Entry::converted(format!("{field}.name"), &checks[*at].name, name);
+        let status = Entry::converted(format!("{field}.status"), &checks[*at].status, status);
         let (label, between) = (Traced::frame("- check "), Traced::frame(": "));
         lines.parts(&[&label, &name.inline(), &between, &status.inline()]);
     }
@@ -84,12 +131,12 @@ fn add_checks(checks: &[Check], lines: &mut Lines) {
 type Named = (&'static str, Option<Piece>);
 
 fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
-    let mut sorted: BTreeMap<(String, &str, Approval), usize> = BTreeMap::new();
+    let mut sorted: BTreeMap<(String, String, Approval), usize> = BTreeMap::new();
     for (at, violation) in violations.iter().enumerate() {
         let field = format!("previous.violations[{at}].path");
         let path = paths::relative(&field, &violation.path)?;
         sorted
-            .entry((path, &violation.reason, violation.approval))
+            .entry((path, safe(&violation.reason), violation.approval))
             .or_insert(at);
     }
     let count = |wanted: Approval| sorted.keys().filter(|(_, _, one)| *one == wanted).count();
@@ -117,7 +164,7 @@ fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
             &Traced::frame("  - "),
             &Entry::converted(format!("{field}.path"), &violations[*at].path, path).inline(),
             &Traced::frame(" "),
-            &Entry::new(format!("{field}.reason"), *reason).inline(),
+            &Entry::converted(format!("{field}.reason"), &violations[*at].reason, reason).inline(),
             &Traced::frame(approval),
         ]);
     }

@@ -54,7 +54,9 @@ pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error>
             &input.scope.needs_approval,
         ),
     );
+    let mut omissions = Vec::new();
     if let Some(previous) = &input.previous {
+        omissions = digest::omissions(previous);
         for (name, piece) in digest::pieces(previous)? {
             add(name, piece);
         }
@@ -63,6 +65,7 @@ pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error>
     Ok(Prepared {
         fields,
         pieces,
+        omissions,
         ..Prepared::default()
     })
 }

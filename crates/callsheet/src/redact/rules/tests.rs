@@ -284,3 +284,33 @@ fn secrets_that_overlap_go_together() {
     assert_eq!(found(&text).len(), 1);
     assert_eq!(found(&text)[0].1, token);
 }
+
+#[test]
+fn a_cut_goes_before_a_secret_and_not_through_it() {
+    for (kind, secret) in secrets() {
+        let text = format!("abc {secret} def");
+        let range = found(&text).first().map(|(_, hit)| {
+            let start = text.find(hit).unwrap_or_default();
+            start..start + hit.len()
+        });
+        let Some(range) = range else {
+            panic!("no {kind}");
+        };
+        for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
+            let inside = range.start < end && end < range.end;
+            let expected = if inside { range.start } else { end };
+            assert_eq!(crate::redact::cut_at(&text, end), expected, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_key_is_the_same_one_however_its_lines_are_broken() {
+    let keys = ["\n", "\r\n", "\\n", " ", "\n  "].map(|newline| pem("", newline));
+    let redactor = crate::redact::Redactor::new(crate::redact::Key::default());
+    for key in &keys {
+        assert_eq!(redactor.text(key), redactor.text(&keys[0]), "{key:?}");
+    }
+    let other = keys[0].replace('Q', "R");
+    assert_ne!(redactor.text(&other), redactor.text(&keys[0]));
+}
