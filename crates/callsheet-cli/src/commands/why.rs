@@ -19,8 +19,8 @@ const MOST_PLACES: usize = 50;
 
 /// Tell which layer, file and line a byte of a prompt comes from
 ///
-/// The target is a recipe, with what `callsheet compose` takes, or a prompt that `compose -o` wrote, with the map that
-/// `compose --source-map` wrote beside it.
+/// The target is a recipe, with what `callsheet compose` takes; or a document of `compose --format json`; or a prompt that
+/// `compose -o` wrote, with the map that `compose --source-map` wrote beside it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
   callsheet why prompt.txt --source-map map.json --text 'never push'")]
 #[command(group = clap::ArgGroup::new("place").required(true).args(["at", "text"]))]
 pub(crate) struct Args {
-    /// A recipe, or a file with a prompt
+    /// A recipe, or a file with a prompt or a document
     target: String,
 
     /// The byte, counted from 0
@@ -105,39 +105,63 @@ impl Args {
             return Ok((composition.text, composition.source_map));
         }
         self.budget.refuse_redaction()?;
-        let Some(map) = &self.source_map else {
-            return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
-                .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));
-        };
-        let read = |path: &Path| {
-            std::fs::read_to_string(path).map_err(|cause| {
-                Failure::input(format!("{}: {}", path.display(), cause_text(&cause)))
-            })
-        };
         let prompt = read(file)?;
-        let shown = map.display();
-        let map: SourceMap = serde_json::from_str(&read(map)?).map_err(|error| {
-            let message = error.to_string();
-            let cause = message.split(" at line ").next().unwrap_or_default();
-            Failure::input(format!("{shown}:{}: no source map: {cause}", error.line()))
-        })?;
-        let starts = map.spans.iter().map(|span| span.start);
-        let ends = map.spans.iter().map(|span| span.end);
-        if !starts.eq(std::iter::once(0).chain(ends).take(map.spans.len())) {
-            return Err(Failure::input(format!(
-                "{shown}: no source map: the spans do not follow each other"
-            )));
-        }
-        let covered = map.spans.last().map_or(0, |span| span.end);
-        if covered != prompt.len() {
-            return Err(Failure::input(format!(
-                "the source map is of another prompt: it covers {covered} bytes, `{}` has {}",
-                self.target,
-                prompt.len()
-            )));
-        }
+        let (prompt, map, shown) = match (&self.source_map, document(&prompt)) {
+            (Some(map), _) => (prompt, parse_map(map)?, map.display().to_string()),
+            (None, Some((prompt, map))) => (prompt, map, self.target.clone()),
+            (None, None) => {
+                return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
+                    .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));
+            }
+        };
+        check_cover(&prompt, &map, &shown, &self.target)?;
         Ok((prompt, map))
     }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|cause| Failure::input(format!("{}: {}", path.display(), cause_text(&cause))))
+}
+
+fn parse_map(path: &Path) -> Result<SourceMap, Failure> {
+    serde_json::from_str(&read(path)?).map_err(|error| {
+        let message = error.to_string();
+        let cause = message.split(" at line ").next().unwrap_or_default();
+        let shown = path.display();
+        Failure::input(format!("{shown}:{}: no source map: {cause}", error.line()))
+    })
+}
+
+/// Reads the prompt and its map from a document of `compose --format json`; anything else is not one.
+fn document(text: &str) -> Option<(String, SourceMap)> {
+    let document: Value = serde_json::from_str(text).ok()?;
+    if document.get("schema")? != "callsheet.composition/1" {
+        return None;
+    }
+    let prompt = document
+        .get("text")
+        .or_else(|| document.get("system_prompt"))?;
+    let map = serde_json::from_value(json!({"spans": document.get("spans")?})).ok()?;
+    Some((prompt.as_str()?.to_owned(), map))
+}
+
+fn check_cover(prompt: &str, map: &SourceMap, shown: &str, target: &str) -> Result<(), Failure> {
+    let starts = map.spans.iter().map(|span| span.start);
+    let ends = map.spans.iter().map(|span| span.end);
+    if !starts.eq(std::iter::once(0).chain(ends).take(map.spans.len())) {
+        return Err(Failure::input(format!(
+            "{shown}: no source map: the spans do not follow each other"
+        )));
+    }
+    let covered = map.spans.last().map_or(0, |span| span.end);
+    if covered != prompt.len() {
+        let len = prompt.len();
+        return Err(Failure::input(format!(
+            "the source map is of another prompt: it covers {covered} bytes, `{target}` has {len}"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the spans that hold the bytes of a place.

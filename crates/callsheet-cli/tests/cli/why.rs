@@ -236,3 +236,17 @@ fn a_place_is_asked_for_in_one_way() {
     For more information, try '--help'.
     ");
 }
+
+#[test]
+fn a_document_has_its_map_inside() {
+    let project = Project::new();
+    project.file("a.md", "one\ntwo\n");
+    let run = project.run(&words("compose pack --format json -o prompt.json"));
+    assert_eq!(run.code(), Some(0));
+    insta::assert_snapshot!(project.callsheet(&["why", "prompt.json", "--text", "two"]), @"
+    exit: 0
+    --- stdout
+    bytes 43 to 46 (line 6 of the prompt)
+      layer files, section a.md: file:a.md:2
+    ");
+}

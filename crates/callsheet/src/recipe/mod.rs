@@ -5,6 +5,7 @@
 
 mod builtin;
 mod condition;
+mod file;
 mod frame;
 mod limit;
 mod parse;

@@ -3,21 +3,18 @@
 //! Every problem names `file:line`, what was found and what is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de;
 use toml::Spanned;
 
-use super::{Condition, Folder, Frame, Layer, Limit, Notice, RECIPE_FILE, Recipe, Shape};
+use super::file::{CommonFile, LayerFile, RecipeFile};
+use super::{Condition, Folder, Frame, Layer, RECIPE_FILE, Recipe, Shape};
 use crate::error::line_of;
-use crate::prepare::Preparation;
-use crate::redact::Level;
 use crate::schema::Schema;
-use crate::section::{Priority, Role, Trust, Volatility};
-use crate::source::{self, FilesSource, InstructionsSource, Source};
-use crate::template::{Missing, TemplateSet};
+use crate::section::{Priority, Trust, Volatility};
+use crate::source::{self, Source};
+use crate::template::TemplateSet;
 use crate::{Error, ErrorKind, Fingerprint};
 
 /// Frames that every recipe has without saying so.
@@ -25,104 +22,6 @@ const COMMON: &str = include_str!("../../recipes/common.toml");
 
 /// A layer of this name would look like frame in a source map.
 const RESERVED: &str = "frame";
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecipeFile {
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    shape: Shape,
-    #[serde(default)]
-    prepare: Preparation,
-    #[serde(default = "blank_line")]
-    separator: String,
-    #[serde(default = "strict")]
-    missing: Missing,
-    frame: Option<Spanned<String>>,
-    unique: Option<Spanned<String>>,
-    single_system: Option<Spanned<String>>,
-    marker: Option<String>,
-    #[serde(default)]
-    redact: Level,
-    denies: Option<String>,
-    warning: Option<Limit>,
-    error: Option<Limit>,
-    empty: Option<Notice>,
-    schema: Option<Spanned<String>>,
-    #[serde(default)]
-    frames: BTreeMap<String, Frame>,
-    #[serde(default)]
-    layers: Vec<Spanned<LayerFile>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LayerFile {
-    name: Spanned<String>,
-    #[serde(default)]
-    role: Role,
-    when: Option<Spanned<String>>,
-    text: Option<String>,
-    template: Option<Spanned<String>>,
-    value: Option<String>,
-    file: Option<String>,
-    files: Option<FilesSource>,
-    instructions: Option<InstructionsSource>,
-    tree: Option<Spanned<String>>,
-    source: Option<String>,
-    frame: Option<Spanned<String>>,
-    list: Option<Spanned<String>>,
-    priority: Option<PriorityFile>,
-    volatility: Option<Volatility>,
-    trust: Option<Trust>,
-    #[serde(default)]
-    cut: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CommonFile {
-    marker: String,
-    frames: BTreeMap<String, Frame>,
-}
-
-fn blank_line() -> String {
-    "\n\n".to_owned()
-}
-
-fn strict() -> Missing {
-    Missing::Error
-}
-
-struct PriorityFile(Priority);
-
-impl<'de> Deserialize<'de> for PriorityFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RequiredOrNumber;
-        impl Visitor<'_> for RequiredOrNumber {
-            type Value = PriorityFile;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"required\" or a number from 0")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<PriorityFile, E> {
-                u32::try_from(number)
-                    .map(|number| PriorityFile(Priority::Optional(number)))
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<PriorityFile, E> {
-                match text {
-                    "required" => Ok(PriorityFile(Priority::Required)),
-                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(RequiredOrNumber)
-    }
-}
 
 /// The recipe file with what is needed to name places in it.
 struct Reader<'a> {

@@ -1,6 +1,8 @@
 //! Every mistake in a recipe folder is told with its file and line, what was found and what is allowed.
 
 use super::*;
+use crate::prepare::Preparation;
+use crate::template::Missing;
 
 fn parsed(files: &[(&str, &str)]) -> Result<Recipe, Error> {
     let folder = files
