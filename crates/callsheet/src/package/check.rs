@@ -16,12 +16,16 @@ use crate::inputs::Root;
 /// agents that are there.
 pub fn check(root: &Root) -> Vec<Issue> {
     let mut reader = Reader::new(root);
-    let Some((manifest, _)) = reader.json(MANIFEST, Document::Manifest) else {
+    let Some((manifest, ..)) = reader.any_json(MANIFEST, Document::Manifest) else {
         return reader.issues;
     };
+    // What does not fit is told by the schema; whatever else can be found out is told as well.
     let agents_file = manifest["entry"]["agents"].as_str().unwrap_or_default();
-    let agents = reader.json(agents_file, Document::Agents);
-    let agents = agents.map(|(agents, _)| agents);
+    let agents = match agents_file {
+        "" => None,
+        file => reader.any_json(file, Document::Agents),
+    };
+    let agents = agents.map(|(agents, ..)| agents);
     if let Some(agents) = &agents {
         reader
             .issues
@@ -64,15 +68,21 @@ fn repeated(file: &str, list: &str, ids: &[&str]) -> Vec<Issue> {
 }
 
 fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&BTreeSet<String>>) {
-    let state = reader.header(&workflow.file, Document::Workflow);
-    let Some((document, _)) = reader.json(&workflow.graph, Document::Graph) else {
+    let state = match workflow.file.as_str() {
+        "" => None,
+        file => reader.any_header(file, Document::Workflow),
+    };
+    if workflow.graph.is_empty() {
+        return;
+    }
+    let Some((document, ..)) = reader.any_json(&workflow.graph, Document::Graph) else {
         return;
     };
     let Some(graph) = Graph::from_value(&document) else {
         return;
     };
     reader.issues.extend(graph.issues(&workflow.graph));
-    if let Some(state) = state {
+    if let Some((state, _)) = state {
         reader
             .issues
             .extend(state_issues(&workflow.file, &state, &graph));
@@ -90,7 +100,9 @@ fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&
         if let Some(step) = reader.header(&node.file, Document::Step) {
             for (field, key, expected) in [("nodeId", "id", &node.id), ("type", "type", &node.kind)]
             {
-                let found = step[field].as_str().unwrap_or_default();
+                let Some(found) = step.get(field).and_then(Value::as_str) else {
+                    continue;
+                };
                 if found != expected {
                     let message = format!(
                         "`{field}` is `{found}`, but the graph says `{expected}` (`{key}` of the node), which counts"
@@ -106,12 +118,14 @@ fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&
 fn state_issues(file: &str, state: &Map<String, Value>, graph: &Graph) -> Vec<Issue> {
     let ids: BTreeSet<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
     let mut issues = Vec::new();
-    let current = state["currentNodeId"].as_str().unwrap_or_default().trim();
+    let text = |key: &str| state.get(key).and_then(Value::as_str);
+    let current = text("currentNodeId").unwrap_or_default().trim();
     if !current.is_empty() && !ids.contains(current) {
         let message = format!("no node has the id `{current}`");
         issues.push(Issue::integrity(file, "/currentNodeId", message).allowing(&ids));
     }
-    let done = state["stepsCompleted"].as_array().into_iter().flatten();
+    let done = state.get("stepsCompleted").and_then(Value::as_array);
+    let done = done.into_iter().flatten();
     for (at, id) in done.filter_map(Value::as_str).enumerate() {
         if !ids.contains(id) {
             let message = format!("no node has the id `{id}`");

@@ -105,13 +105,21 @@ impl<'a> Reader<'a> {
 
     /// Reads a JSON document that fits its schema.
     pub(crate) fn json(&mut self, file: &str, document: Document) -> Option<(Value, String)> {
+        let (value, text, fits) = self.any_json(file, document)?;
+        fits.then_some((value, text))
+    }
+
+    /// Reads a JSON document, and tells whether it fits its schema.
+    pub(super) fn any_json(
+        &mut self,
+        file: &str,
+        document: Document,
+    ) -> Option<(Value, String, bool)> {
         let text = self.text(file)?;
         match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
             Ok(value) => {
-                let misfits = document.misfits(file, IssueKind::Schema, &value);
-                let fits = misfits.is_empty();
-                self.issues.extend(misfits);
-                fits.then_some((value, text))
+                let fits = self.fits(file, document, IssueKind::Schema, &value);
+                Some((value, text, fits))
             }
             Err(error) => {
                 let message = format!("line {}: no JSON: {}", error.line(), json_cause(&error));
@@ -124,15 +132,23 @@ impl<'a> Reader<'a> {
 
     /// Reads the header of a Markdown file that fits its schema.
     pub(crate) fn header(&mut self, file: &str, document: Document) -> Option<Map<String, Value>> {
+        let (fields, fits) = self.any_header(file, document)?;
+        fits.then_some(fields)
+    }
+
+    /// Reads the header of a Markdown file, and tells whether it fits its schema.
+    pub(super) fn any_header(
+        &mut self,
+        file: &str,
+        document: Document,
+    ) -> Option<(Map<String, Value>, bool)> {
         let text = self.text(file)?;
         match frontmatter::parse(&text) {
             Ok(found) => {
                 let value = Value::Object(found.fields);
-                let misfits = document.misfits(file, IssueKind::Frontmatter, &value);
-                let fits = misfits.is_empty();
-                self.issues.extend(misfits);
+                let fits = self.fits(file, document, IssueKind::Frontmatter, &value);
                 match value {
-                    Value::Object(fields) if fits => Some(fields),
+                    Value::Object(fields) => Some((fields, fits)),
                     _ => None,
                 }
             }
@@ -142,5 +158,13 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// Keeps all in which a value does not fit its schema; tells whether there is nothing.
+    fn fits(&mut self, file: &str, document: Document, kind: IssueKind, value: &Value) -> bool {
+        let misfits = document.misfits(file, kind, value);
+        let fits = misfits.is_empty();
+        self.issues.extend(misfits);
+        fits
     }
 }

@@ -199,3 +199,51 @@ fn agents_are_found_by_their_id() {
     );
     assert_eq!(package.workflow(None).unwrap().file, "workflow.md");
 }
+
+#[test]
+fn a_problem_of_one_document_hides_no_problem_of_another() {
+    let told = problems(|folder| {
+        for (file, from, to) in [
+            ("bmad.json", "\"1.0.0\"", "\"1\""),
+            ("agents.json", "\"icon\"", "\"icno\""),
+            (
+                "workflow.graph.json",
+                "\"label\":\"next\"",
+                "\"label\":\"\"",
+            ),
+            (
+                "workflow.graph.json",
+                "\"entryNodeId\":\"a\"",
+                "\"entryNodeId\":\"b\"",
+            ),
+            ("workflow.md", "stepsCompleted: []\n", ""),
+            (
+                "workflow.md",
+                "currentNodeId: \"\"",
+                "currentNodeId: nowhere",
+            ),
+            ("steps/a.md", "nodeId: a\n", ""),
+        ] {
+            edited(file, from, to)(folder);
+        }
+    });
+    let files: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .map(|place| place.trim_end_matches(':'))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "bmad.json#/version",
+            "agents.json#/agents/0/metadata",
+            "agents.json#/agents/0/metadata",
+            "workflow.md",
+            "workflow.graph.json#/edges/0/label",
+            "workflow.graph.json#/entrynodeid",
+            "workflow.graph.json#/nodes",
+            "workflow.md#/currentnodeid",
+            "steps/a.md",
+        ]
+    );
+}
