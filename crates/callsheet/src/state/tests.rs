@@ -95,6 +95,25 @@ fn a_new_text_is_guarded_like_a_change() {
 }
 
 #[test]
+fn artifacts_are_relative_to_the_project() {
+    let append = |path: &str| {
+        let change = serde_json::json!({"artifacts": {"append": [path]}});
+        let change: Update = serde_json::from_value(change).unwrap();
+        update(OLD, &graph(), &change, None)
+    };
+    assert!(append("artifacts/a..b.md").is_ok());
+    for path in ["/etc/x", "../x", "a/../../x", "C:\\x", "~/x", "@pkg/x", ""] {
+        let error = append(path).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "E_SCHEMA_VALIDATION: `artifacts` are relative to the project; `{path}` is not"
+            )
+        );
+    }
+}
+
+#[test]
 fn reading_has_its_own_codes() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::open(folder.path()).unwrap();

@@ -137,7 +137,31 @@ fn precondition(old: &str, if_match: Option<Fingerprint>) -> Result<(), StateErr
     }
 }
 
-/// Refuses a new state that does not fit the schema, forgets steps, or is at a node that no edge leads to.
+fn misfit(pointer: &str, message: String) -> StateError {
+    let details = json!({"errors": [{"instancePath": pointer, "message": message}]});
+    StateError::new(StateCode::SchemaValidation, message).with(details)
+}
+
+/// Returns the artifacts that the old state does not list; what it lists may stay.
+fn new_artifacts<'a>(old: &State, new: &'a State) -> impl Iterator<Item = &'a str> {
+    fn listed(state: &State) -> impl Iterator<Item = &str> {
+        let items = state.fields.get("artifacts").and_then(Value::as_array);
+        items.into_iter().flatten().filter_map(Value::as_str)
+    }
+    let known: Vec<String> = listed(old).map(str::to_owned).collect();
+    listed(new).filter(move |path| !known.iter().any(|old| old == path))
+}
+
+fn is_project_relative(path: &str) -> bool {
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    !path.is_empty()
+        && !drive
+        && !path.starts_with(['/', '\\', '~', '@'])
+        && !path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// Refuses a new state that does not fit the schema, forgets steps, names files outside the project, or is at a node
+/// that no edge leads to.
 fn guard(old: &State, new: &str, graph: &Graph) -> Result<(), StateError> {
     let new = State::checked(
         new.to_owned(),
@@ -151,12 +175,13 @@ fn guard(old: &State, new: &str, graph: &Graph) -> Result<(), StateError> {
         .filter(|step| !kept.contains(step))
         .collect();
     if !lost.is_empty() {
-        let message = format!(
-            "`stepsCompleted` never shrinks; `{}` is gone",
-            lost.join("`, `")
-        );
-        let details = json!({"errors": [{"instancePath": "/stepsCompleted", "message": message}]});
-        return Err(StateError::new(StateCode::SchemaValidation, message).with(details));
+        let lost = lost.join("`, `");
+        let message = format!("`stepsCompleted` never shrinks; `{lost}` is gone");
+        return Err(misfit("/stepsCompleted", message));
+    }
+    if let Some(astray) = new_artifacts(old, &new).find(|path| !is_project_relative(path)) {
+        let message = format!("`artifacts` are relative to the project; `{astray}` is not");
+        return Err(misfit("/artifacts", message));
     }
     let from = old.current_node(graph)?;
     let to = new.current_node(graph);
