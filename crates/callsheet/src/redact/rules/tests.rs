@@ -163,7 +163,7 @@ fn near_misses_of_all_kinds_are_left_alone() {
         "sk-learn is a library, and risk-averse a word",
         "sk-ant-short",
         "AIza, and nothing else",
-        "npm_config_registry=https://registry.npmjs.org",
+        "npm_config_registry=https://packages.example.invalid",
         "pypi-publish",
         "hf_hub_download(repo_id)",
         "SG.short.one",
