@@ -6,7 +6,7 @@ use callsheet::Recipe;
 use callsheet::prepare::Preparation;
 use serde_json::{Map, Value};
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::{Failure, cause_text, without_place};
 use crate::profiles;
 use crate::project::Project;
 use crate::settings::merge_under;
@@ -95,7 +95,7 @@ fn parse(name: &str, text: &str) -> Result<Value, Failure> {
 fn parse_json(name: &str, text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or_default();
+        let cause = without_place(&message);
         Failure::input(format!(
             "{}:{}: malformed JSON: {cause}",
             shown(name),
@@ -109,7 +109,7 @@ fn parse_yaml(name: &str, text: &str) -> Result<Value, Failure> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(1, |place| place.line());
         let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or_default();
+        let cause = without_place(&message);
         // Advice for whoever calls the parser helps nobody who writes the file.
         let cause = cause.split(", set DuplicateKeyPolicy").next();
         let cause = cause.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use callsheet::cache::common_prefix;
+use callsheet::cache::{self, common_prefix};
 use callsheet::tokens;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -230,30 +230,14 @@ fn delta(old: usize, new: usize) -> String {
 
 /// Reads a side from a composition document; anything else is not one.
 fn side_of(document: &Value) -> Option<Side> {
-    if document.get("schema")? != "callsheet.composition/1" {
-        return None;
-    }
-    let text = document
-        .get("text")
-        .or_else(|| document.get("system_prompt"))?
-        .as_str()?
-        .to_owned();
-    let sections = document.get("sections")?.as_array()?.iter().map(|section| {
-        let range = usize::try_from(section["start"].as_u64()?).ok()?
-            ..usize::try_from(section["end"].as_u64()?).ok()?;
-        let (layer, name) = (section["layer"].as_str()?, section["name"].as_str()?);
-        let label = if layer == name {
-            layer.to_owned()
-        } else {
-            format!("{layer}: {name}")
-        };
-        Some((label, text.get(range)?.to_owned()))
-    });
-    let sections = sections.collect::<Option<Vec<_>>>()?;
+    let read = cache::Side::from_document(document)?;
+    let bodies = read.sections.iter();
+    let bodies = bodies.map(|part| (part.label(), read.text[part.start..part.end].to_owned()));
+    let sections = bodies.collect();
     let messages = document.get("messages").and_then(Value::as_array);
     Some(Side {
-        text,
         sections,
+        text: read.text,
         tools: document.get("tools").cloned(),
         roles: messages.map(|list| list.iter().map(|message| message["role"].clone()).collect()),
     })

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::SourceMap;
+use callsheet::cache::Side;
 use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::{Failure, cause_text, without_place};
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
@@ -126,9 +127,8 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn parse_map(path: &Path) -> Result<SourceMap, Failure> {
     serde_json::from_str(&read(path)?).map_err(|error| {
-        let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or_default();
-        let shown = path.display();
+        let (shown, message) = (path.display(), error.to_string());
+        let cause = without_place(&message);
         Failure::input(format!("{shown}:{}: no source map: {cause}", error.line()))
     })
 }
@@ -136,14 +136,12 @@ fn parse_map(path: &Path) -> Result<SourceMap, Failure> {
 /// Reads the prompt and its map from a document of `compose --format json`; anything else is not one.
 fn document(text: &str) -> Option<(String, SourceMap)> {
     let document: Value = serde_json::from_str(text).ok()?;
-    if document.get("schema")? != "callsheet.composition/1" {
-        return None;
-    }
-    let prompt = document
-        .get("text")
-        .or_else(|| document.get("system_prompt"))?;
-    let map = serde_json::from_value(json!({"spans": document.get("spans")?})).ok()?;
-    Some((prompt.as_str()?.to_owned(), map))
+    let side = Side::from_document(&document)?;
+    let map = SourceMap {
+        spans: side.spans,
+        ..SourceMap::default()
+    };
+    (!map.spans.is_empty()).then_some((side.text, map))
 }
 
 fn check_cover(prompt: &str, map: &SourceMap, shown: &str, target: &str) -> Result<(), Failure> {
