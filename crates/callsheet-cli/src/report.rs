@@ -1,6 +1,7 @@
 //! Compositions as documents for programs and tables for people.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 
 use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
@@ -9,6 +10,7 @@ use callsheet::redact::Redaction;
 use callsheet::{Composition, Omission, Reason};
 use serde_json::{Map, Value, json};
 
+use crate::failure::Failure;
 use crate::output::{Output, Talk};
 use crate::table::{Align, Table, bar, one_line, percent};
 
@@ -237,5 +239,31 @@ pub(crate) fn omissions(omissions: &[Omission], out: Output) {
             "{number} file{plural} left out ({}); `-v` names them",
             counts.join(", ")
         ));
+    }
+}
+
+/// Says how a check of so many things ended; problems make its verdict negative.
+pub(crate) fn verdict(
+    checked: usize,
+    what: &str,
+    problems: usize,
+    out: Output,
+) -> Result<ExitCode, Failure> {
+    let checked = count(checked, what);
+    if problems == 0 {
+        out.say(&format!("{checked} checked, no problem found"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = count(problems, "problem");
+    Err(Failure::negative(format!(
+        "{checked} checked, {found} found"
+    )))
+}
+
+/// Returns a number with its noun.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
     }
 }

@@ -251,7 +251,7 @@ fn a_package_is_checked_as_a_whole() {
     let done = place.callsheet(&["package", "check", "pkg"]);
     assert_eq!(done.code, 1);
     assert_eq!(done.stdout.lines().count(), 3, "{}", done.stdout);
-    assert_eq!(done.stderr, "error: 3 errors, no warnings\n");
+    assert_eq!(done.stderr, "error: 3 errors, 0 warnings\n");
     let done = place.callsheet(&["package", "check", "pkg", "--json"]);
     let document: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
+use crate::report::count;
 use crate::table::one_line;
 
 /// Check packages of agents and workflows
@@ -65,13 +66,5 @@ impl Args {
             return Ok(ExitCode::SUCCESS);
         }
         Err(Failure::negative(found))
-    }
-}
-
-fn count(number: usize, what: &str) -> String {
-    match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
     }
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::profiles::{Found, Profiles};
 use crate::project::Project;
+use crate::report::verdict;
 use crate::table::{Align, Table};
 
 /// List, show and check agent profiles
@@ -182,17 +183,5 @@ fn check(profiles: &Profiles, names: &[String], out: Output) -> Result<ExitCode,
             out.text(&format!("{problem}\n"))?;
         }
     }
-    let count = |number: usize, what: &str| match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    };
-    let checked = count(names.len(), "profile");
-    if problems.is_empty() {
-        out.say(&format!("{checked} checked, no problem found"));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let found = count(problems.len(), "problem");
-    Err(Failure::negative(format!(
-        "{checked} checked, {found} found"
-    )))
+    verdict(names.len(), "profile", problems.len(), out)
 }

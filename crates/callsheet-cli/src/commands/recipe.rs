@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::project::{Found, Project, RECIPES};
+use crate::report::verdict;
 use crate::table::{Align, Table};
 
 /// List, show, eject and check recipes
@@ -230,23 +231,7 @@ fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, F
             out.text(&format!("{problem}\n"))?;
         }
     }
-    let checked = if names.len() == 1 {
-        "1 recipe".to_owned()
-    } else {
-        format!("{} recipes", names.len())
-    };
-    if problems.is_empty() {
-        out.say(&format!("{checked} checked, no problem found"));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let found = if problems.len() == 1 {
-        "1 problem".to_owned()
-    } else {
-        format!("{} problems", problems.len())
-    };
-    Err(Failure::negative(format!(
-        "{checked} checked, {found} found"
-    )))
+    verdict(names.len(), "recipe", problems.len(), out)
 }
 
 /// Returns what is suspicious about a recipe that can be read.

@@ -14,6 +14,7 @@ use crate::failure::{Failure, cause_text};
 use crate::input::defined;
 use crate::output::Output;
 use crate::project::{Project, TEMPLATES};
+use crate::report::{count, verdict};
 use crate::table::{Align, Table};
 
 /// List, show, render and check templates; resolve workflow variables
@@ -259,23 +260,7 @@ fn check(templates: &TemplateSet, home: &str, out: Output) -> Result<ExitCode, F
             out.text(&format!("{home}/{problem}\n"))?;
         }
     }
-    let checked = count(templates.iter().count(), "template");
-    if problems.is_empty() {
-        out.say(&format!("{checked} checked, no problem found"));
-        return Ok(ExitCode::SUCCESS);
-    }
-    Err(Failure::negative(format!(
-        "{checked} checked, {} found",
-        count(problems.len(), "problem")
-    )))
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
-    }
+    verdict(templates.iter().count(), "template", problems.len(), out)
 }
 
 fn vars(project: &Project, file: &str, out: Output) -> Result<ExitCode, Failure> {
