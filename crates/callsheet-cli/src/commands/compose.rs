@@ -169,7 +169,7 @@ impl Files {
             None => composition.rendered(),
             Some(Format::Text) => Cow::from(composition.text.as_str()),
             Some(Format::Json) => {
-                let mut document = report::document(composition);
+                let mut document = composition.document();
                 if let Some(findings) = findings {
                     document["findings"] = json!(findings);
                 }

@@ -12,7 +12,6 @@ use crate::failure::{Failure, cause_text};
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
-use crate::report;
 use crate::table::{Align, Table};
 
 /// Compare two prompts: by section, then by line, with tokens and the common prefix
@@ -145,7 +144,7 @@ impl Args {
                 prompts_dir: None,
             };
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
-            return Ok(side_of(&report::document(&composition)).unwrap_or(Side {
+            return Ok(side_of(&composition.document()).unwrap_or(Side {
                 text: composition.text,
                 ..Side::default()
             }));
