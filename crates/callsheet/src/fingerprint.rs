@@ -19,6 +19,11 @@ impl Fingerprint {
         Self(*blake3::hash(bytes.as_ref()).as_bytes())
     }
 
+    /// Returns the bytes of the hash.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Returns a fingerprint of this one that nobody can compute without the key.
     pub(crate) fn keyed(self, key: &[u8; 32]) -> Self {
         Self(*blake3::keyed_hash(key, &self.0).as_bytes())

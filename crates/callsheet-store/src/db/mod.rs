@@ -1,0 +1,96 @@
+//! Two databases behind one small trait: statements with `$1` go in, rows of plain values come out.
+//!
+//! Every noun is written once, as synchronous code over [`Tx`]. What differs between the databases stays here, but for
+//! the few statements that ask for the [`Dialect`].
+
+mod job;
+mod migrate;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+mod value;
+
+pub(crate) use job::{Job, Queue, Task};
+pub(crate) use value::{Row, Value};
+
+use crate::StoreError;
+
+/// Which SQL a database speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// What one transaction can do. It is committed by whoever began it, and only if its work went well.
+///
+/// After an error the work has to give up: the transaction is good for nothing more.
+pub(crate) trait Tx {
+    /// Returns which SQL is spoken.
+    fn dialect(&self) -> Dialect;
+
+    /// Returns the name of the store for errors.
+    fn store(&self) -> &str;
+
+    /// Returns the time in milliseconds since 1970, by the one clock that all users of the store share.
+    fn now(&mut self) -> Result<i64, StoreError>;
+
+    /// Runs a statement and returns how many rows it changed.
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError>;
+
+    /// Runs a query and hands out one row after the other, without keeping them.
+    fn each(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        take: &mut dyn FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+
+    /// Runs several statements without values.
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
+
+    /// Runs a query and returns all rows.
+    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        self.each(sql, values, &mut |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Runs a query and returns its first row.
+    fn first(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Option<Row>, StoreError> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+}
+
+/// Returns `($1, $2), ($3, $4)` and so on: `rows` groups of `columns` placeholders.
+pub(crate) fn groups(rows: usize, columns: usize) -> String {
+    let mut text = String::new();
+    for row in 0..rows {
+        for column in 0..columns {
+            let before = match (row, column) {
+                (0, 0) => "(",
+                (_, 0) => "), (",
+                _ => ", ",
+            };
+            text.push_str(before);
+            text.push_str(&format!("${}", row * columns + column + 1));
+        }
+    }
+    text.push(')');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::groups;
+
+    #[test]
+    fn placeholders_are_numbered_through() {
+        assert_eq!(groups(1, 1), "($1)");
+        assert_eq!(groups(2, 3), "($1, $2, $3), ($4, $5, $6)");
+    }
+}

@@ -1,0 +1,58 @@
+//! What SQLite complains about, in our words.
+
+use rusqlite::ErrorCode;
+
+use crate::StoreError;
+
+/// Returns the error for people of something that SQLite refused.
+pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
+    let why = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            return StoreError::damaged(store, "this file is no database of Callsheet");
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            let why = format!("the database is damaged: {}", words(error));
+            return StoreError::damaged(store, why);
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "is locked by another process".to_owned()
+        }
+        Some(ErrorCode::DiskFull) => "cannot be written: the disk is full".to_owned(),
+        Some(ErrorCode::ReadOnly) => "cannot be written: it is read-only".to_owned(),
+        Some(ErrorCode::CannotOpen) => "cannot be opened".to_owned(),
+        Some(ErrorCode::SystemIoFailure) => format!("cannot be used: {}", words(error)),
+        Some(ErrorCode::OutOfMemory) => "cannot be used: there is no memory left".to_owned(),
+        Some(ErrorCode::TooBig) => {
+            return StoreError::refused("a value is larger than the store can keep");
+        }
+        Some(ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
+            format!("does not permit this: {}", words(error))
+        }
+        _ => {
+            let why = format!("a rule of the schema does not hold: {}", words(error));
+            return StoreError::damaged(store, why);
+        }
+    };
+    StoreError::unavailable(store, why)
+}
+
+/// Returns what SQLite says, on one line.
+fn words(error: &rusqlite::Error) -> String {
+    error.to_string().replace('\n', " ")
+}
+
+/// Tells whether the file could not be opened the way it was asked for.
+pub(super) fn is_closed_to_us(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
+}
+
+/// Tells whether somebody else is in the way, who will leave.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}

@@ -1,0 +1,330 @@
+//! Opening the file: who may, in which way, and what must be true of it.
+//!
+//! Reading never creates a file or folder and never shows old data: where the latest changes cannot be seen, that is an
+//! error.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use super::Session;
+use super::fault::{is_busy, is_closed_to_us, told};
+use crate::StoreError;
+use crate::db::migrate::{self, KNOWN};
+
+/// Marks a file as ours: `CSHT`.
+const APPLICATION: i64 = 0x4353_4854;
+
+/// The largest value that is read or written, so that a forged file cannot ask for all memory.
+const LARGEST: i32 = 256 << 20;
+
+/// How many statements a connection keeps prepared.
+const STATEMENTS: usize = 64;
+
+/// The log ahead of the file is cut back to this size when it has been worked in.
+const LOG_SIZE: &str = "pragma journal_size_limit = 67108864";
+
+/// A database file that is to be opened.
+#[derive(Clone)]
+pub(crate) struct File {
+    path: PathBuf,
+    store: Arc<str>,
+    busy: Duration,
+}
+
+/// A connection that only reads.
+pub(super) struct Reader {
+    pub(super) connection: Connection,
+    /// What the file looked like, where SQLite was told that nobody changes it.
+    frozen: Option<Stamp>,
+}
+
+/// What changes when somebody writes.
+#[derive(PartialEq)]
+struct Stamp {
+    file: Option<(u64, SystemTime)>,
+    log: u64,
+}
+
+impl File {
+    /// Names a file; `busy` is how long to wait for others who write.
+    pub(crate) fn new(path: &Path, store: &Arc<str>, busy: Duration) -> Self {
+        Self {
+            path: path.to_owned(),
+            store: Arc::clone(store),
+            busy,
+        }
+    }
+
+    /// Returns the name of the store for errors.
+    pub(super) fn store(&self) -> &Arc<str> {
+        &self.store
+    }
+
+    /// Opens the file for writing, makes it where there is none, and brings it to the schema of this program.
+    pub(crate) fn writer(&self) -> Result<Connection, StoreError> {
+        let made = self.make_folder()?;
+        let opened = self.open_writer();
+        if let (Some(folder), Err(_)) = (made, &opened) {
+            // Only an empty folder goes; whatever came into it meanwhile is not ours to remove.
+            let _ = fs::remove_dir(folder);
+        }
+        opened
+    }
+
+    fn open_writer(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = self.connect(&self.path, flags)?;
+        let failed = |error: rusqlite::Error| self.cannot_open(&error);
+        self.state(&connection)?.refuse(&self.store)?;
+        if connection.is_readonly("main").map_err(failed)? {
+            return Err(StoreError::unavailable(
+                &self.store,
+                "cannot be written: it is read-only",
+            ));
+        }
+        self.use_log(&connection)?;
+        connection
+            .execute_batch(&format!("pragma synchronous = full; {LOG_SIZE}"))
+            .map_err(failed)?;
+        self.migrate(&connection)?;
+        Ok(connection)
+    }
+
+    /// Opens the file for reading, as its schema is.
+    pub(super) fn reader(&self) -> Result<Reader, StoreError> {
+        if !self.path.exists() {
+            return Err(StoreError::unknown("store", &*self.store));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = self.connect(&self.path, flags)?;
+        match state(&connection) {
+            Ok(found) => {
+                found.refuse(&self.store)?;
+                Ok(Reader {
+                    connection,
+                    frozen: None,
+                })
+            }
+            Err(error) if is_closed_to_us(&error) => self.frozen_reader(&error),
+            Err(error) => Err(told(&self.store, &error)),
+        }
+    }
+
+    /// Opens a file in a folder that we cannot write, where SQLite finds no room for what readers share.
+    ///
+    /// That is right only as long as nobody writes, so it is checked around every use.
+    fn frozen_reader(&self, first: &rusqlite::Error) -> Result<Reader, StoreError> {
+        let stamp = self.stamp();
+        if stamp.log > 0 {
+            return Err(StoreError::unavailable(
+                &self.store,
+                "has changes in its log that cannot be read, because its folder is read-only",
+            ));
+        }
+        let uri = uri(&self.path);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = self.connect(Path::new(&uri), flags)?;
+        let found = state(&connection).map_err(|_| self.cannot_open(first))?;
+        found.refuse(&self.store)?;
+        Ok(Reader {
+            connection,
+            frozen: Some(stamp),
+        })
+    }
+
+    /// Checks that the file can be read and has the schema of this program, which an older one is brought to.
+    pub(crate) fn check_readable(&self) -> Result<(), StoreError> {
+        let reader = self.reader()?;
+        let found = self.state(&reader.connection)?;
+        if found.schema < KNOWN {
+            drop(reader);
+            self.writer().map_err(|error| {
+                let why = format!(
+                    "has schema {} and cannot be brought to {KNOWN}: {error}",
+                    found.schema
+                );
+                StoreError::unavailable(&self.store, why)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells whether a connection still shows what is in the file.
+    pub(super) fn is_current(&self, reader: &Reader) -> bool {
+        reader
+            .frozen
+            .as_ref()
+            .is_none_or(|stamp| *stamp == self.stamp())
+    }
+
+    fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+        let failed = |error: rusqlite::Error| self.cannot_open(&error);
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        configure(&connection, self.busy).map_err(failed)?;
+        Ok(connection)
+    }
+
+    fn state(&self, connection: &Connection) -> Result<State, StoreError> {
+        state(connection).map_err(|error| self.cannot_open(&error))
+    }
+
+    /// Switches to the log that lets readers and a writer work side by side.
+    ///
+    /// SQLite does not wait for others who do the same at the same moment, so this does.
+    fn use_log(&self, connection: &Connection) -> Result<(), StoreError> {
+        let deadline = Instant::now() + self.busy;
+        loop {
+            let mode = connection.query_row("pragma journal_mode = wal", [], |row| {
+                row.get::<_, String>(0)
+            });
+            match mode {
+                Ok(mode) if mode == "wal" => return Ok(()),
+                Ok(mode) => {
+                    let why = format!("cannot keep a log beside it, only `{mode}`");
+                    return Err(StoreError::unavailable(&self.store, why));
+                }
+                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => return Err(self.cannot_open(&error)),
+            }
+        }
+    }
+
+    fn migrate(&self, connection: &Connection) -> Result<(), StoreError> {
+        let failed = |error: rusqlite::Error| told(&self.store, &error);
+        if self.state(connection)?.schema == KNOWN {
+            return Ok(());
+        }
+        connection
+            .execute_batch("begin immediate")
+            .map_err(failed)?;
+        // Another process may have been faster.
+        let stepped = self.state(connection).and_then(|found| {
+            found.refuse(&self.store)?;
+            let mut session = Session {
+                connection,
+                store: &self.store,
+            };
+            migrate::advance(&mut session, found.schema)?;
+            let numbers =
+                format!("pragma application_id = {APPLICATION}; pragma user_version = {KNOWN}");
+            connection.execute_batch(&numbers).map_err(failed)?;
+            connection.execute_batch("commit").map_err(failed)
+        });
+        if stepped.is_err() && !connection.is_autocommit() {
+            connection.execute_batch("rollback").map_err(failed)?;
+        }
+        stepped
+    }
+
+    /// Makes the folder of the file where there is none, and returns it then.
+    fn make_folder(&self) -> Result<Option<&Path>, StoreError> {
+        let Some(folder) = self.path.parent() else {
+            return Ok(None);
+        };
+        if folder.as_os_str().is_empty() || folder.is_dir() {
+            return Ok(None);
+        }
+        match fs::create_dir(folder) {
+            Ok(()) => Ok(Some(folder)),
+            Err(_) if folder.is_dir() => Ok(None),
+            Err(error) => {
+                let folder = folder.display();
+                let why = format!("needs the folder `{folder}`: {}", words(&error));
+                Err(StoreError::unavailable(&self.store, why))
+            }
+        }
+    }
+
+    /// Says why the file cannot be opened, as far as the system tells.
+    fn cannot_open(&self, error: &rusqlite::Error) -> StoreError {
+        if !is_closed_to_us(error) {
+            return told(&self.store, error);
+        }
+        let why = match fs::File::open(&self.path) {
+            Err(error) => words(&error),
+            Ok(_) if self.path.is_dir() => "it is a folder".to_owned(),
+            Ok(_) => "its folder is read-only".to_owned(),
+        };
+        StoreError::unavailable(&self.store, format!("cannot be opened: {why}"))
+    }
+
+    fn stamp(&self) -> Stamp {
+        let changed = |meta: Metadata| Some((meta.len(), meta.modified().ok()?));
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        Stamp {
+            file: fs::metadata(&self.path).ok().and_then(changed),
+            log: fs::metadata(log).map_or(0, |meta| meta.len()),
+        }
+    }
+}
+
+/// What a file says of itself.
+struct State {
+    application: i64,
+    schema: i64,
+    tables: i64,
+}
+
+impl State {
+    /// Refuses what another program, or a newer one, has written.
+    fn refuse(&self, store: &str) -> Result<(), StoreError> {
+        let is_new = self.application == 0 && self.schema == 0 && self.tables == 0;
+        if self.application != APPLICATION && !is_new {
+            let why = "this file is no database of Callsheet";
+            return Err(StoreError::damaged(store, why));
+        }
+        migrate::refuse_newer(store, self.schema)
+    }
+}
+
+fn state(connection: &Connection) -> rusqlite::Result<State> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
+    Ok(State {
+        application: number("pragma application_id")?,
+        schema: number("pragma user_version")?,
+        tables: number("select count(*) from sqlite_schema")?,
+    })
+}
+
+fn configure(connection: &Connection, busy: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(busy)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LARGEST)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    connection.execute_batch("pragma cell_size_check = on")
+}
+
+/// Returns the name by which SQLite opens a file that nobody changes.
+fn uri(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let bytes = absolute.as_os_str().as_encoded_bytes();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let mut uri = "file:".to_owned();
+    for &byte in bytes {
+        if plain(byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// Returns what the system says, in lower case and without its number.
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
+}

@@ -1,0 +1,22 @@
+//! What Callsheet keeps: sealed prompts, runs, events, logs and settings, in SQLite or PostgreSQL.
+//!
+//! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
+//! module, written once for both databases.
+
+mod db;
+mod error;
+mod event;
+mod id;
+mod location;
+mod mark;
+mod project;
+mod store;
+mod wait;
+
+pub use error::StoreError;
+pub use event::{NewEvent, StoredEvent};
+pub use id::Id;
+pub use location::{Location, Server};
+pub use project::Project;
+pub use store::{Access, Options, Store};
+pub use wait::block_on;

@@ -1,0 +1,87 @@
+//! Places read back, and passwords stay inside.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn a_path_and_a_url_are_told_apart() {
+    let file = Location::parse(".callsheet/callsheet.db").unwrap();
+    assert_eq!(file.file(), Some(Path::new(".callsheet/callsheet.db")));
+    let shown = |url: &str| Location::parse(url).unwrap().to_string();
+    assert_eq!(
+        shown("postgresql://me:secret@db.example:5433/team"),
+        "postgres://me@db.example:5433/team"
+    );
+    assert_eq!(
+        shown("postgres://me@a,b:5433/team"),
+        "postgres://me@a:5432,b:5433/team"
+    );
+    assert_eq!(
+        shown("postgres:///team?host=/run/db&user=me&password=secret"),
+        "postgres://me@/run/db/team"
+    );
+}
+
+#[test]
+fn a_url_that_cannot_be_read_is_not_repeated() {
+    let said = |url: &str| Location::parse(url).unwrap_err().to_string();
+    let form = "it reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`";
+    for url in ["postgres://me:hunter2@h:port/x", "postgres://h/x?hunter2"] {
+        assert_eq!(
+            said(url),
+            format!("the URL of the store cannot be read; {form}")
+        );
+    }
+    for url in [
+        "postgres://me:hun@ter2@h/x",
+        "postgres://me:hun/ter2@h/x",
+        "postgres://h/x?password=hun@ter2",
+    ] {
+        assert!(said(url).contains("`%40` (@)"), "{}", said(url));
+        assert!(!said(url).contains("ter2"), "{}", said(url));
+    }
+    assert_eq!(
+        said("postgres:///x"),
+        format!("the URL of the store names no host; {form}")
+    );
+    assert_eq!(
+        said("postgres://me:hunter2@h/x?sslmode=verify-full"),
+        "the URL of the store asks for TLS by `sslmode`, which this program does not speak"
+    );
+}
+
+/// Percent-encodes what a password may hold, all of it or only what has to be.
+fn encoded(password: &str, all: bool) -> String {
+    let plain = |byte: u8| !all && byte.is_ascii_alphanumeric();
+    password
+        .bytes()
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn no_password_is_ever_shown(password in "\\PC{8,24}", all: bool, tail in "[ -~]{0,12}", form in 0..5) {
+        let safe = encoded(&password, all);
+        let url = match form {
+            0 => format!("postgres://me:{safe}@db.example:5433/team"),
+            1 => format!("postgres://me@db.example/team?password={safe}"),
+            2 => format!("postgres://me:{password}@db.example/team"),
+            3 => format!("postgres://me:{safe}@db.example:{tail}/team{tail}"),
+            _ => format!("postgres://me@db.example/team?password={safe}&{tail}"),
+        };
+        let shown = match Location::parse(&url) {
+            Ok(location) => format!("{location} {location:?}"),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        prop_assert!(!shown.contains(&password), "{shown}");
+        prop_assert!(!shown.contains(&safe), "{shown}");
+    }
+}

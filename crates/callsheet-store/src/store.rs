@@ -1,0 +1,198 @@
+//! The handle on a store: opens it, sends work to the threads that own its connections, and waits for what comes back.
+//!
+//! It knows no SQL; what is kept and how is in the modules of the nouns.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::db::{Queue, Task, Tx, postgres, sqlite};
+use crate::{Location, StoreError};
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looking only: nothing is made, and nothing changes but an old schema.
+    Read,
+    /// Everything; the store is made where there is none.
+    Write,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// How long to wait for another process that writes to the same file.
+    pub busy_timeout: Duration,
+    /// How many threads read a file, or use a connection to a server.
+    pub connections: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            busy_timeout: Duration::from_secs(5),
+            connections: 4,
+        }
+    }
+}
+
+impl Options {
+    /// Changes how long to wait for another process that writes to the same file.
+    #[must_use]
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.busy_timeout = timeout;
+        self
+    }
+}
+
+/// An open store. Clones share it; the last one to go waits until all is on the disk.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    location: Location,
+    options: Options,
+    writes: Option<Arc<Queue>>,
+    reads: Arc<Queue>,
+    /// Counts the commits of this process, for those who wait for news.
+    commits: Arc<watch::Sender<u64>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens a store.
+    pub fn open(location: &Location, access: Access) -> Result<Self, StoreError> {
+        Self::open_with(location, access, Options::default())
+    }
+
+    /// Opens a store in a way of your own.
+    pub fn open_with(
+        location: &Location,
+        access: Access,
+        options: Options,
+    ) -> Result<Self, StoreError> {
+        let name: Arc<str> = location.to_string().into();
+        let commits = Arc::new(watch::Sender::new(0));
+        let reads = Arc::new(Queue::default());
+        let mut inner = Inner {
+            location: location.clone(),
+            options,
+            writes: None,
+            reads: Arc::clone(&reads),
+            commits: Arc::clone(&commits),
+            threads: Mutex::default(),
+        };
+        let readers = inner.options.connections.max(1);
+        match location {
+            Location::Sqlite(path) => {
+                let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                for _ in 0..readers {
+                    let (file, queue) = (file.clone(), Arc::clone(&reads));
+                    inner.start(move || sqlite::read(&file, &queue))?;
+                }
+                if access == Access::Read {
+                    file.check_readable()?;
+                } else {
+                    let queue = Arc::new(Queue::default());
+                    inner.writes = Some(Arc::clone(&queue));
+                    let writer = sqlite::Writer::open(file)?;
+                    inner.start(move || {
+                        writer.work(&queue, &|| commits.send_modify(|count| *count += 1));
+                    })?;
+                }
+            }
+            Location::Postgres(server) => {
+                let link = postgres::Link::new(server, &name);
+                link.check(access == Access::Write)?;
+                for _ in 0..readers {
+                    let (link, queue) = (link.clone(), Arc::clone(&reads));
+                    inner.start(move || postgres::work(&link, &queue))?;
+                }
+                inner.writes = (access == Access::Write).then_some(reads);
+            }
+        }
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Returns where the store is.
+    pub fn location(&self) -> &Location {
+        &self.0.location
+    }
+
+    /// Runs work in a transaction that may change something.
+    ///
+    /// The work may run more than once, and only the last time counts.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        let Some(queue) = &self.0.writes else {
+            let why = format!("the store `{}` is open for reading only", self.0.location);
+            return Err(StoreError::refused(why));
+        };
+        self.send(queue, true, work).await
+    }
+
+    /// Runs work that looks at one state of the store.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.send(&self.0.reads, false, work).await
+    }
+
+    async fn send<T, F>(&self, queue: &Queue, writes: bool, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (job, result) = Task::job(writes, work);
+        queue.push(job);
+        result.await.unwrap_or_else(|_| {
+            let name = self.0.location.to_string();
+            Err(StoreError::unavailable(&name, "has been closed"))
+        })
+    }
+}
+
+impl Inner {
+    fn start(&self, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+        let thread = thread::Builder::new().name("callsheet-store".to_owned());
+        let started = thread.spawn(work).map_err(|error| {
+            let why = format!("cannot be used: no thread for it: {error}");
+            StoreError::unavailable(&self.location.to_string(), why)
+        })?;
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.push(started);
+        Ok(())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.reads.close();
+        if let Some(writes) = &self.writes {
+            writes.close();
+        }
+        let threads = self.threads.get_mut();
+        // Readers were started first: SQLite tidies up when the connection that is closed last can write.
+        for thread in threads.unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if thread.thread().id() != thread::current().id() {
+                // A thread that panicked has nothing more to say.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.0.location).finish()
+    }
+}
