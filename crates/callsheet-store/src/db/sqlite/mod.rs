@@ -3,6 +3,7 @@
 mod fault;
 mod open;
 mod threads;
+mod watch;
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ use crate::StoreError;
 
 pub(crate) use open::File;
 pub(crate) use threads::{Writer, read};
+pub(crate) use watch::watch;
 
 /// A transaction that somebody else has begun on a connection.
 struct Session<'c> {
