@@ -3,20 +3,31 @@
 //! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
 //! module, written once for both databases.
 
+mod claim;
 mod db;
 mod error;
 mod event;
+mod follow;
 mod id;
 mod location;
+mod log;
 mod mark;
 mod project;
+mod run;
+mod setting;
 mod store;
+mod verify;
 mod wait;
 
+pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};
+pub use follow::Follower;
 pub use id::Id;
 pub use location::{Location, Server};
+pub use log::{LARGEST_RECORD, Record, StoredRecord, Stream};
 pub use project::Project;
+pub use run::{NewRun, Run, RunKind, RunPage, RunState};
 pub use store::{Access, Options, Store};
+pub use verify::{Finding, Verified};
 pub use wait::block_on;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::db::{Queue, Task, Tx, postgres, sqlite};
+use crate::db::{Queue, Stop, Task, Tx, postgres, sqlite};
+use crate::event::CHANNEL;
 use crate::{Location, StoreError};
 
 /// What a store is opened for.
@@ -58,9 +59,13 @@ struct Inner {
     options: Options,
     writes: Option<Arc<Queue>>,
     reads: Arc<Queue>,
-    /// Counts the commits of this process, for those who wait for news.
-    commits: Arc<watch::Sender<u64>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Counts how often there may have been news, for those who wait for some.
+    news: Arc<watch::Sender<u64>>,
+    /// Whether somebody looks out for the news of others.
+    watched: Mutex<bool>,
+    stop: Arc<Stop>,
+    /// The threads, and which of them has to end last.
+    threads: Mutex<Vec<(bool, JoinHandle<()>)>>,
 }
 
 impl Store {
@@ -76,14 +81,16 @@ impl Store {
         options: Options,
     ) -> Result<Self, StoreError> {
         let name: Arc<str> = location.to_string().into();
-        let commits = Arc::new(watch::Sender::new(0));
+        let news = Arc::new(watch::Sender::new(0));
         let reads = Arc::new(Queue::default());
         let mut inner = Inner {
             location: location.clone(),
             options,
             writes: None,
             reads: Arc::clone(&reads),
-            commits: Arc::clone(&commits),
+            news: Arc::clone(&news),
+            watched: Mutex::default(),
+            stop: Arc::default(),
             threads: Mutex::default(),
         };
         let readers = inner.options.connections.max(1);
@@ -92,7 +99,7 @@ impl Store {
                 let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
                 for _ in 0..readers {
                     let (file, queue) = (file.clone(), Arc::clone(&reads));
-                    inner.start(move || sqlite::read(&file, &queue))?;
+                    inner.start(false, move || sqlite::read(&file, &queue))?;
                 }
                 if access == Access::Read {
                     file.check_readable()?;
@@ -100,8 +107,8 @@ impl Store {
                     let queue = Arc::new(Queue::default());
                     inner.writes = Some(Arc::clone(&queue));
                     let writer = sqlite::Writer::open(file)?;
-                    inner.start(move || {
-                        writer.work(&queue, &|| commits.send_modify(|count| *count += 1));
+                    inner.start(true, move || {
+                        writer.work(&queue, &|| news.send_modify(|count| *count += 1));
                     })?;
                 }
             }
@@ -110,7 +117,7 @@ impl Store {
                 link.check(access == Access::Write)?;
                 for _ in 0..readers {
                     let (link, queue) = (link.clone(), Arc::clone(&reads));
-                    inner.start(move || postgres::work(&link, &queue))?;
+                    inner.start(false, move || postgres::work(&link, &queue))?;
                 }
                 inner.writes = (access == Access::Write).then_some(reads);
             }
@@ -147,6 +154,32 @@ impl Store {
         self.send(&self.0.reads, false, work).await
     }
 
+    /// Returns what changes whenever anybody may have committed something.
+    pub(crate) fn news(&self) -> Result<watch::Receiver<u64>, StoreError> {
+        let inner = &self.0;
+        let receiver = inner.news.subscribe();
+        let mut watched = inner.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*watched {
+            let (news, stop) = (Arc::clone(&inner.news), Arc::clone(&inner.stop));
+            let changed = move || news.send_modify(|count| *count += 1);
+            let name: Arc<str> = inner.location.to_string().into();
+            match &inner.location {
+                Location::Sqlite(path) => {
+                    let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                    inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
+                }
+                Location::Postgres(server) => {
+                    let link = postgres::Link::new(server, &name);
+                    inner.start(false, move || {
+                        postgres::watch(&link, CHANNEL, &stop, &changed);
+                    })?;
+                }
+            }
+            *watched = true;
+        }
+        Ok(receiver)
+    }
+
     async fn send<T, F>(&self, queue: &Queue, writes: bool, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -162,27 +195,30 @@ impl Store {
 }
 
 impl Inner {
-    fn start(&self, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    fn start(&self, last: bool, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let thread = thread::Builder::new().name("callsheet-store".to_owned());
         let started = thread.spawn(work).map_err(|error| {
             let why = format!("cannot be used: no thread for it: {error}");
             StoreError::unavailable(&self.location.to_string(), why)
         })?;
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.push(started);
+        threads.push((last, started));
         Ok(())
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.stop.give();
         self.reads.close();
         if let Some(writes) = &self.writes {
             writes.close();
         }
         let threads = self.threads.get_mut();
-        // Readers were started first: SQLite tidies up when the connection that is closed last can write.
-        for thread in threads.unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let threads = threads.unwrap_or_else(PoisonError::into_inner);
+        // The writer comes last: SQLite tidies up when the connection that is closed last can write.
+        threads.sort_by_key(|(last, _)| *last);
+        for (_, thread) in threads.drain(..) {
             if thread.thread().id() != thread::current().id() {
                 // A thread that panicked has nothing more to say.
                 let _ = thread.join();

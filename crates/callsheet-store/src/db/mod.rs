@@ -7,9 +7,11 @@ mod job;
 mod migrate;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
+mod stop;
 mod value;
 
 pub(crate) use job::{Job, Queue, Task};
+pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
 
 use crate::StoreError;

@@ -3,6 +3,7 @@
 mod codec;
 mod fault;
 mod threads;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::StoreError;
 use crate::location::Server;
 
 pub(crate) use threads::{Link, work};
+pub(crate) use watch::watch;
 
 /// The clock of the server, in milliseconds since 1970; it goes on within a transaction.
 const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";

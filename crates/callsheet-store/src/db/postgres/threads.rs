@@ -37,7 +37,7 @@ impl Link {
         self.connect()?.migrate(make)
     }
 
-    fn connect(&self) -> Result<Session, StoreError> {
+    pub(super) fn connect(&self) -> Result<Session, StoreError> {
         Session::connect(&self.server, &self.store)
     }
 }

@@ -3,6 +3,7 @@
 mod fault;
 mod open;
 mod threads;
+mod watch;
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ use crate::StoreError;
 
 pub(crate) use open::File;
 pub(crate) use threads::{Writer, read};
+pub(crate) use watch::watch;
 
 /// A transaction that somebody else has begun on a connection.
 struct Session<'c> {
@@ -76,17 +78,16 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// Reads one value; text that is no UTF-8 is damage.
-fn value(found: ValueRef<'_>, store: &str) -> Result<Value<'static>, StoreError> {
-    Ok(match found {
+/// Reads one value. Text that is no UTF-8 comes out as bytes, which nobody takes for a text.
+fn value(found: ValueRef<'_>) -> Value<'static> {
+    match found {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Real(number),
         ValueRef::Text(bytes) => String::from_utf8(bytes.to_vec())
-            .map_err(|_| StoreError::damaged(store, "a row has a text that is no UTF-8"))?
-            .into(),
+            .map_or_else(|error| error.into_bytes().into(), Value::from),
         ValueRef::Blob(bytes) => bytes.to_vec().into(),
-    })
+    }
 }
 
 impl Tx for Session<'_> {
@@ -123,11 +124,9 @@ impl Tx for Session<'_> {
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(|error| told(self.store, &error))? {
             let values = (0..columns)
-                .map(|at| match row.get_ref(at) {
-                    Ok(found) => value(found, self.store),
-                    Err(error) => Err(told(self.store, &error)),
-                })
-                .collect::<Result<_, _>>()?;
+                .map(|at| row.get_ref(at).map(value))
+                .collect::<Result<_, _>>()
+                .map_err(|error| told(self.store, &error))?;
             take(Row::new(self.store, values))?;
         }
         Ok(())

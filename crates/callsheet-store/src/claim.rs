@@ -1,0 +1,175 @@
+//! Claims: a worker takes a queued run for a while, and only its holder may write to it.
+//!
+//! A claim that is not renewed passes to the next who asks, as a further attempt. The number of the attempt fences the
+//! former holder off: whatever it still sends changes nothing. Nothing here starts a process.
+
+use std::time::Duration;
+
+use callsheet::Event;
+use serde_json::Value as Json;
+
+use crate::db::{Dialect, Tx, Value};
+use crate::event::{self, NewEvent};
+use crate::project::Project;
+use crate::run::{self, Run};
+use crate::{Id, Store, StoreError, mark};
+
+/// The condition that the partial index is made for comes first, so that both databases use it.
+const NEXT: &str = "update run set state = 'running', worker = $1, attempt = attempt + 1, lease_until = $2, started_at = $3 \
+    where key = (select key from run where state <> 'finished' and (state = 'queued' or lease_until <= $3) \
+    order by key limit 1";
+
+const RENEW: &str = "update run set lease_until = $4 \
+    where key = $1 and worker = $2 and attempt = $3 and state = 'running'";
+
+const HELD: &str = "select started_at, records from run \
+    where key = $1 and worker = $2 and attempt = $3 and state = 'running'";
+
+const FINISH: &str = "update run set state = 'finished', lease_until = null, finished_at = $2, outcome = $3, \
+    finish_mark = $4 where key = $1";
+
+/// A run in the hands of a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The run as it was when it was claimed.
+    pub run: Run,
+    /// The worker that holds it.
+    pub worker: String,
+    /// The attempt, which no other claim of the run has.
+    pub attempt: i64,
+    pub(crate) key: i64,
+    project: Project,
+}
+
+impl Store {
+    /// Claims the queued run that waits longest, or one whose claim has run out; none where nothing is to be done.
+    ///
+    /// Times are those of the store: of the server, or of this machine where the store is a file.
+    pub async fn claim_run(
+        &self,
+        worker: &str,
+        lease: Duration,
+    ) -> Result<Option<Claim>, StoreError> {
+        let worker = worker.to_owned();
+        self.write(move |tx| claim(tx, &worker, lease)).await
+    }
+
+    /// Renews a claim from now on; `false` where it has passed to somebody else or the run is over.
+    pub async fn heartbeat(&self, claim: &Claim, lease: Duration) -> Result<bool, StoreError> {
+        let claim = claim.clone();
+        self.write(move |tx| {
+            let until = tx.now()?.saturating_add(millis(lease));
+            let [key, worker, attempt] = claim.fence();
+            let renewed = tx.execute(RENEW, &[key, worker, attempt, until.into()])?;
+            Ok(renewed == 1)
+        })
+        .await
+    }
+
+    /// Finishes a run; `false` where the claim has passed to somebody else or the run is over, and nothing changes.
+    pub async fn finish_run(&self, claim: &Claim, outcome: &Json) -> Result<bool, StoreError> {
+        let (claim, outcome) = (claim.clone(), outcome.clone());
+        self.write(move |tx| finish(tx, &claim, &outcome)).await
+    }
+}
+
+impl Claim {
+    /// Returns what tells this claim from all others: the key of the run, the worker and the attempt.
+    pub(crate) fn fence(&self) -> [Value<'_>; 3] {
+        [self.key.into(), (&self.worker).into(), self.attempt.into()]
+    }
+
+    /// Makes the error of a write that comes too late.
+    pub(crate) fn lost(&self) -> StoreError {
+        let (run, worker, attempt) = (self.run.id, &self.worker, self.attempt);
+        StoreError::refused(format!(
+            "run `{run}` is no longer held by `{worker}`: its attempt {attempt} is over"
+        ))
+    }
+}
+
+fn claim(tx: &mut dyn Tx, worker: &str, lease: Duration) -> Result<Option<Claim>, StoreError> {
+    let now = tx.now()?;
+    let until = now.saturating_add(millis(lease));
+    let unlocked = match tx.dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => " for update skip locked",
+    };
+    let sql = format!("{NEXT}{unlocked}) returning key, project, attempt");
+    let Some(row) = tx.first(&sql, &[worker.into(), until.into(), now.into()])? else {
+        return Ok(None);
+    };
+    let key = row.int(0)?;
+    let Some(run) = run::by_key(tx, key)? else {
+        return Err(row.damaged("a run has no project or no prompt"));
+    };
+    let claim = Claim {
+        key,
+        worker: worker.to_owned(),
+        attempt: row.int(2)?,
+        project: Project {
+            name: run.project.clone(),
+            key: row.int(1)?,
+        },
+        run,
+    };
+    let said = format!("run {} is started by {worker}", claim.run.id);
+    event::append(
+        tx,
+        &claim.project,
+        &[told(&claim, "run:started", None, said)],
+    )?;
+    Ok(Some(claim))
+}
+
+fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<bool, StoreError> {
+    let lock = match tx.dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => " for update",
+    };
+    let Some(row) = tx.first(&format!("{HELD}{lock}"), &claim.fence())? else {
+        return Ok(false);
+    };
+    let (started_at, records) = (row.maybe(0, crate::db::Row::int)?, row.int(1)?);
+    let (at, text) = (tx.now()?, outcome.to_string());
+    let [key, worker, attempt] = claim.fence();
+    let end = [
+        key,
+        worker,
+        attempt,
+        started_at.into(),
+        at.into(),
+        (&text).into(),
+        records.into(),
+    ];
+    let finish_mark = mark::of("finish", &end);
+    let values = [
+        claim.key.into(),
+        at.into(),
+        (&text).into(),
+        finish_mark.into(),
+    ];
+    tx.execute(FINISH, &values)?;
+    let said = format!("run {} is finished by {}", claim.run.id, claim.worker);
+    let over = told(claim, "run:finished", Some(outcome), said);
+    event::append(tx, &claim.project, &[over])?;
+    Ok(true)
+}
+
+fn told(claim: &Claim, kind: &str, outcome: Option<&Json>, said: String) -> NewEvent {
+    let id: Id = claim.run.id;
+    let mut facts = vec![
+        ("run", id.to_string().into()),
+        ("worker", claim.worker.clone().into()),
+        ("attempt", claim.attempt.into()),
+    ];
+    facts.extend(outcome.map(|outcome| ("outcome", outcome.clone())));
+    NewEvent {
+        event: Event::new(kind, facts, said),
+        run: Some(id),
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

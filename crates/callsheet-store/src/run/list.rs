@@ -1,0 +1,88 @@
+//! Reading runs: by name, and in pages that cost the same however deep they are.
+
+use super::{Run, RunKind, RunState};
+use crate::db::{Row, Tx, Value};
+use crate::{Id, StoreError};
+
+const SELECT: &str = "select r.id, p.name, s.id, r.kind, a.id, r.state, r.worker, r.attempt, r.queued_at, \
+    r.started_at, r.lease_until, r.finished_at, r.outcome, r.records \
+    from run r join project p on p.key = r.project join prompt s on s.key = r.prompt \
+    left join run a on a.key = r.parent where ";
+
+const KEY: &str = "select key from run where id = $1 and project = $2";
+
+/// Which runs of a project are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunPage {
+    /// Only runs that were queued before this one.
+    pub before: Option<Id>,
+    /// Only runs that stand here.
+    pub state: Option<RunState>,
+    /// No more runs than this.
+    pub limit: usize,
+}
+
+impl Default for RunPage {
+    fn default() -> Self {
+        Self {
+            before: None,
+            state: None,
+            limit: 20,
+        }
+    }
+}
+
+/// Returns the query for runs whose id is in a range.
+pub(super) fn by_prefix() -> String {
+    format!("{SELECT}r.id >= $1 and r.id < $2 order by r.id limit 6")
+}
+
+/// Returns a run by its key.
+pub(crate) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Run>, StoreError> {
+    let sql = format!("{SELECT}r.key = $1");
+    tx.first(&sql, &[key.into()])?.as_ref().map(run).transpose()
+}
+
+/// Returns a page of runs, the newest first.
+pub(super) fn runs(tx: &mut dyn Tx, project: i64, page: RunPage) -> Result<Vec<Run>, StoreError> {
+    let before = match page.before {
+        None => i64::MAX,
+        Some(id) => match tx.first(KEY, &[id.as_str().into(), project.into()])? {
+            Some(row) => row.int(0)?,
+            None => return Err(StoreError::unknown("run", id.as_str())),
+        },
+    };
+    let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
+    let mut values: Vec<Value<'_>> = vec![project.into(), before.into(), limit.into()];
+    let mut filter = "r.project = $1 and r.key < $2".to_owned();
+    if let Some(state) = page.state {
+        filter.push_str(" and r.state = $4");
+        values.push(state.as_str().into());
+    }
+    let sql = format!("{SELECT}{filter} order by r.key desc limit $3");
+    tx.query(&sql, &values)?.iter().map(run).collect()
+}
+
+/// Reads a row.
+pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
+    let name = |at| row.text(at)?.parse::<Id>();
+    let outcome = row.maybe(12, Row::text)?.map(serde_json::from_str);
+    Ok(Run {
+        id: name(0)?,
+        project: row.text(1)?.to_owned(),
+        prompt: name(2)?,
+        kind: RunKind::parse(row, 3)?,
+        parent: row.maybe(4, Row::text)?.map(str::parse).transpose()?,
+        state: RunState::parse(row, 5)?,
+        worker: row.maybe(6, Row::text)?.map(str::to_owned),
+        attempt: row.int(7)?,
+        queued_at: row.int(8)?,
+        started_at: row.maybe(9, Row::int)?,
+        lease_until: row.maybe(10, Row::int)?,
+        finished_at: row.maybe(11, Row::int)?,
+        outcome: outcome.transpose().map_err(|error| {
+            row.damaged(format!("a run has an outcome that is no JSON: {error}"))
+        })?,
+        records: row.int(13)?,
+    })
+}

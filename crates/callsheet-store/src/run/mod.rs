@@ -1,0 +1,235 @@
+//! Runs: one start of one agent on one sealed prompt.
+//!
+//! Runs are only ever added. A retry or a continuation is a run of its own with a parent, and a run that has finished
+//! never changes again.
+
+mod list;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use callsheet::{Event, Fingerprint};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::db::{Row, Tx, Value};
+use crate::event::{self, NewEvent};
+use crate::project::Project;
+use crate::{Id, Store, StoreError, id, mark};
+
+pub use list::RunPage;
+pub(crate) use list::by_key;
+
+/// How many ids are tried before giving up; a second is hardly ever needed.
+const TRIES: usize = 16;
+
+/// How a run came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunKind {
+    /// The first run of its line.
+    First,
+    /// The same once more, after a run that has finished.
+    Retry,
+    /// More of it, after a run that has finished.
+    Continue,
+}
+
+impl RunKind {
+    /// Returns the word that is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Retry => "retry",
+            Self::Continue => "continue",
+        }
+    }
+
+    fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
+        let known = [Self::First, Self::Retry, Self::Continue];
+        let word = row.text(at)?;
+        let found = known.into_iter().find(|kind| kind.as_str() == word);
+        found.ok_or_else(|| row.damaged(format!("`{word}` is no kind of run")))
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// It waits for a worker.
+    Queued,
+    /// A worker has claimed it.
+    Running,
+    /// It is over.
+    Finished,
+}
+
+impl RunState {
+    /// Returns the word that is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Finished => "finished",
+        }
+    }
+
+    fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
+        let known = [Self::Queued, Self::Running, Self::Finished];
+        let word = row.text(at)?;
+        let found = known.into_iter().find(|state| state.as_str() == word);
+        found.ok_or_else(|| row.damaged(format!("`{word}` is no state of a run")))
+    }
+}
+
+/// A run that is to be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// The sealed prompt that the agent gets.
+    pub prompt: Id,
+    /// How it comes to be.
+    pub kind: RunKind,
+    /// The finished run before it; none for the first one.
+    pub parent: Option<Id>,
+}
+
+/// A run as it is stored. Times are milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The name of the run.
+    pub id: Id,
+    /// The project that it belongs to.
+    pub project: String,
+    /// The sealed prompt that the agent gets.
+    pub prompt: Id,
+    /// How it came to be.
+    pub kind: RunKind,
+    /// The run before it.
+    pub parent: Option<Id>,
+    /// Where it stands.
+    pub state: RunState,
+    /// Who has claimed it last.
+    pub worker: Option<String>,
+    /// How often it was claimed.
+    pub attempt: i64,
+    /// When it was queued.
+    pub queued_at: i64,
+    /// When it was claimed last.
+    pub started_at: Option<i64>,
+    /// Until when it is the worker's alone.
+    pub lease_until: Option<i64>,
+    /// When it was over.
+    pub finished_at: Option<i64>,
+    /// How it ended.
+    pub outcome: Option<Json>,
+    /// How many records its log has.
+    pub records: i64,
+}
+
+const PROMPT_KEY: &str = "select key from prompt where id = $1 and project = $2";
+
+const PARENT: &str = "select key, state from run where id = $1 and project = $2";
+
+const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark) \
+    values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing";
+
+impl Store {
+    /// Queues a run and returns its name.
+    pub async fn queue_run(&self, project: &Project, run: NewRun) -> Result<Id, StoreError> {
+        let project = project.clone();
+        self.write(move |tx| queue(tx, &project, run)).await
+    }
+
+    /// Returns a run by its id or a prefix of it that no other run has.
+    pub async fn run(&self, name: &str) -> Result<Run, StoreError> {
+        let name = name.to_owned();
+        self.read(move |tx| {
+            let sql = list::by_prefix();
+            list::run(&id::find(tx, "run", &name, &sql)?)
+        })
+        .await
+    }
+
+    /// Returns a page of the runs of a project, the newest first.
+    pub async fn runs(&self, project: &Project, page: RunPage) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| list::runs(tx, key, page)).await
+    }
+}
+
+/// Queues a run within a transaction.
+fn queue(tx: &mut dyn Tx, project: &Project, run: NewRun) -> Result<Id, StoreError> {
+    let of = |id: Id| [Value::from(id.to_string()), project.key.into()];
+    let Some(prompt) = tx.first(PROMPT_KEY, &of(run.prompt))? else {
+        return Err(StoreError::unknown("prompt", run.prompt.as_str()));
+    };
+    let parent = match (run.kind, run.parent) {
+        (RunKind::First, None) => None,
+        (RunKind::First, Some(_)) => {
+            return Err(StoreError::refused("a first run has no parent"));
+        }
+        (_, None) => {
+            let why = format!("a run of kind `{}` needs a parent", run.kind.as_str());
+            return Err(StoreError::refused(why));
+        }
+        (_, Some(id)) => Some(finished(tx, project, id)?),
+    };
+    let at = tx.now()?;
+    for _ in 0..TRIES {
+        let id = Id::new(at, chance());
+        let mut values: Vec<Value<'_>> = vec![
+            id.as_str().into(),
+            project.key.into(),
+            prompt.int(0)?.into(),
+            parent.into(),
+            run.kind.as_str().into(),
+            at.into(),
+        ];
+        values.push(mark::of("run", &values).into());
+        if tx.execute(INSERT, &values)? == 1 {
+            event::append(tx, project, &[queued(id, run)])?;
+            return Ok(id);
+        }
+    }
+    Err(StoreError::unavailable(
+        tx.store(),
+        "has no id left for a run",
+    ))
+}
+
+/// Returns the key of a run that has to be over.
+fn finished(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreError> {
+    let Some(row) = tx.first(PARENT, &[id.as_str().into(), project.key.into()])? else {
+        return Err(StoreError::unknown("run", id.as_str()));
+    };
+    if RunState::parse(&row, 1)? != RunState::Finished {
+        let why = format!("run `{id}` has not finished, so none can follow it");
+        return Err(StoreError::refused(why));
+    }
+    row.int(0)
+}
+
+fn queued(id: Id, run: NewRun) -> NewEvent {
+    let parent = run.parent.map_or(Json::Null, |id| id.to_string().into());
+    let facts = [
+        ("run", id.to_string().into()),
+        ("prompt", run.prompt.to_string().into()),
+        ("kind", run.kind.as_str().into()),
+        ("parent", parent),
+    ];
+    NewEvent {
+        event: Event::new("run:queued", facts, format!("run {id} is queued")),
+        run: Some(id),
+    }
+}
+
+/// Returns a fingerprint that no other call gives, in this process or another.
+fn chance() -> Fingerprint {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let state = RandomState::new();
+    let words = [state.hash_one(count), state.hash_one(!count), count];
+    Fingerprint::of(words.map(u64::to_le_bytes).concat())
+}

@@ -1,0 +1,163 @@
+//! Checks everything that a store keeps: marks, numbers, states, references.
+//!
+//! It reads row by row and repairs nothing. What breaks a rule is a finding; a database that cannot even be read is an
+//! error.
+
+mod event;
+mod log;
+mod run;
+mod setting;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::db::{Dialect, Row, Tx, Value};
+use crate::{Store, StoreError, mark};
+
+/// One thing that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The thing, such as `event 17 of project demo`.
+    pub what: String,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+/// What was checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// How many of each noun.
+    pub checked: BTreeMap<&'static str, u64>,
+    /// How many findings there were.
+    pub findings: u64,
+}
+
+/// Checks all rows of a noun.
+type Check = fn(&mut dyn Tx, &mut Audit<'_>) -> Result<(), StoreError>;
+
+/// The checks of all nouns, in the order in which they are made.
+const CHECKS: &[Check] = &[
+    event::projects,
+    event::events,
+    setting::settings,
+    run::runs,
+    run::counters,
+    log::records,
+];
+
+impl Store {
+    /// Checks everything and calls `found` with each finding, on the thread that reads.
+    pub async fn verify<F>(&self, mut found: F) -> Result<Verified, StoreError>
+    where
+        F: FnMut(Finding) + Send + 'static,
+    {
+        self.read(move |tx| {
+            if tx.dialect() == Dialect::Sqlite {
+                check_file(tx)?;
+            }
+            let mut audit = Audit {
+                verified: Verified::default(),
+                found: &mut found,
+            };
+            for check in CHECKS {
+                check(tx, &mut audit)?;
+            }
+            Ok(audit.verified)
+        })
+        .await
+    }
+}
+
+/// Collects what the checks count and find.
+pub(crate) struct Audit<'f> {
+    verified: Verified,
+    found: &'f mut dyn FnMut(Finding),
+}
+
+impl Audit<'_> {
+    /// Checks one row: counts it, and reports what `check` finds wrong with it.
+    ///
+    /// A value of the wrong type is one more thing that can be wrong with a row.
+    pub(crate) fn row(
+        &mut self,
+        noun: &'static str,
+        what: impl FnOnce() -> String,
+        check: impl FnOnce() -> Result<Option<String>, StoreError>,
+    ) {
+        *self.verified.checked.entry(noun).or_default() += 1;
+        match check() {
+            Ok(None) => {}
+            Ok(Some(detail)) => self.find(what(), detail),
+            Err(StoreError::Damaged { why, .. }) => self.find(what(), why),
+            Err(error) => self.find(what(), error.to_string()),
+        }
+    }
+
+    /// Reports a finding.
+    pub(crate) fn find(&mut self, what: String, detail: impl Into<String>) {
+        self.verified.findings += 1;
+        (self.found)(Finding {
+            what,
+            detail: detail.into(),
+        });
+    }
+}
+
+/// Numbers that have to follow each other without a gap, within groups that come one after the other.
+#[derive(Default)]
+struct Sequence {
+    group: Option<i64>,
+    last: i64,
+}
+
+impl Sequence {
+    /// Says what is wrong with the next number.
+    fn next(&mut self, group: i64, seq: i64) -> Option<String> {
+        if self.group != Some(group) {
+            *self = Self {
+                group: Some(group),
+                last: 0,
+            };
+        }
+        let expected = self.last + 1;
+        self.last = seq;
+        (seq != expected).then(|| format!("has the number {seq} where {expected} is next"))
+    }
+}
+
+/// Says whether the mark of a row is not that of its values.
+fn marked(
+    row: &Row,
+    at: usize,
+    table: &str,
+    values: &[Value<'_>],
+) -> Result<Option<String>, StoreError> {
+    let matches = row.bytes(at)? == mark::of(table, values);
+    Ok((!matches).then(|| "does not match its mark: it has been changed".to_owned()))
+}
+
+/// Checks the pages of the file and what refers to what; after damage here nothing else can be trusted.
+fn check_file(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    let store = tx.store().to_owned();
+    for row in tx.query("pragma integrity_check(1)", &[])? {
+        let said = row.text(0)?;
+        if said != "ok" {
+            let said = said.replace('\n', " ");
+            let why = format!("the database is damaged: {said}");
+            return Err(StoreError::damaged(store, why));
+        }
+    }
+    if let Some(row) = tx.first(
+        "select \"table\", parent from pragma_foreign_key_check limit 1",
+        &[],
+    )? {
+        let why = format!(
+            "the database is damaged: a row of `{}` refers to one of `{}` that is not there",
+            row.text(0)?,
+            row.text(1)?
+        );
+        return Err(StoreError::damaged(store, why));
+    }
+    Ok(())
+}

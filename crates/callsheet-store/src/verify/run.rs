@@ -1,0 +1,117 @@
+//! Runs: marks, ids, states that fit their columns, and parents that came before.
+
+use serde_json::Value as Json;
+
+use super::{Audit, marked};
+use crate::db::{Row, Tx, Value};
+use crate::{Id, StoreError};
+
+const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r.queued_at, r.mark, \
+    r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
+    a.project, a.state, s.project \
+    from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt order by r.key";
+
+const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
+
+/// Checks runs one by one.
+pub(super) fn runs(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    tx.each(RUNS, &[], &mut |row| {
+        let what = || format!("run {}", row.text(1).unwrap_or("?"));
+        audit.row("run", what, || run(&row));
+        Ok(())
+    })
+}
+
+/// Checks that each run has as many records in its log as it has numbered.
+pub(super) fn counters(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    tx.each(COUNTERS, &[], &mut |row| {
+        let (numbered, there) = (row.int(1)?, row.int(2)?);
+        if numbered != there {
+            let what = format!("run {}", row.text(0).unwrap_or("?"));
+            audit.find(
+                what,
+                format!("has numbered {numbered} records, of which {there} are there"),
+            );
+        }
+        Ok(())
+    })
+}
+
+fn run(row: &Row) -> Result<Option<String>, StoreError> {
+    let values = [
+        row.text(1)?.into(),
+        row.int(2)?.into(),
+        row.int(3)?.into(),
+        row.maybe(4, Row::int)?.into(),
+        row.text(5)?.into(),
+        row.int(6)?.into(),
+    ];
+    let says = |wrong: bool, what: &str| wrong.then(|| what.to_owned());
+    let id = row.text(1)?;
+    let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
+    Ok(marked(row, 7, "run", &values)?
+        .or(says(!is_id, "has an id that is none"))
+        .or(says(
+            row.maybe(19, Row::int)? != Some(row.int(2)?),
+            "has a prompt of another project",
+        ))
+        .or(parent(row)?)
+        .or(state(row)?))
+}
+
+/// A parent has a smaller key, so there are no circles.
+fn parent(row: &Row) -> Result<Option<String>, StoreError> {
+    let is_first = row.text(5)? == "first";
+    let fits = match row.maybe(4, Row::int)? {
+        None => is_first,
+        Some(parent) => {
+            !is_first
+                && parent < row.int(0)?
+                && row.maybe(17, Row::int)? == Some(row.int(2)?)
+                && row.maybe(18, Row::text)? == Some("finished")
+        }
+    };
+    Ok((!fits).then(|| "has a parent that it cannot have".to_owned()))
+}
+
+fn state(row: &Row) -> Result<Option<String>, StoreError> {
+    let there = |at| row.maybe(at, |_, _| Ok(())).map(|found| found.is_some());
+    let held = there(9)? && row.int(10)? > 0 && there(12)?;
+    let over = there(13)? && there(14)? && there(16)?;
+    let started = there(9)? || row.int(10)? > 0 || there(12)? || row.int(15)? > 0;
+    let fits = match row.text(8)? {
+        "queued" => !started && !there(11)? && !there(13)? && !there(14)? && !there(16)?,
+        "running" => held && there(11)? && !there(13)? && !there(14)? && !there(16)?,
+        "finished" => held && !there(11)? && over,
+        _ => false,
+    };
+    if !fits {
+        let state = row.text(8)?;
+        return Ok(Some(format!(
+            "says `{state}`, which its other columns do not"
+        )));
+    }
+    if row.text(8)? == "finished" {
+        return end(row);
+    }
+    Ok(None)
+}
+
+fn end(row: &Row) -> Result<Option<String>, StoreError> {
+    let values: [Value<'_>; 7] = [
+        row.int(0)?.into(),
+        row.text(9)?.into(),
+        row.int(10)?.into(),
+        row.int(12)?.into(),
+        row.int(13)?.into(),
+        row.text(14)?.into(),
+        row.int(15)?.into(),
+    ];
+    if let Some(wrong) = marked(row, 16, "finish", &values)? {
+        return Ok(Some(wrong));
+    }
+    let outcome = serde_json::from_str::<Json>(row.text(14)?);
+    Ok(outcome
+        .err()
+        .map(|error| format!("has an outcome that is no JSON: {error}")))
+}
