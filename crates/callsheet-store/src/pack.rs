@@ -112,7 +112,9 @@ mod tests {
 
     #[test]
     fn a_text_like_another_takes_next_to_nothing() {
-        let base: String = (0..500).map(|n| format!("line {n} of the base\n")).collect();
+        let base: String = (0..500)
+            .map(|n| format!("line {n} of the base\n"))
+            .collect();
         let text = base.replace("line 250", "line CHANGED");
         assert!(alone(text.as_bytes()).len() > 500);
         assert!(against(text.as_bytes(), base.as_bytes()).len() < 100);
@@ -123,7 +125,10 @@ mod tests {
         let packed = alone(&vec![0; 10_000_000]);
         assert!(packed.len() < 2_000);
         assert_eq!(unpack(&packed, 100, b""), Err("its size is another"));
-        assert_eq!(unpack(&[7, 1], 1, b""), Err("it is packed in an unknown way"));
+        assert_eq!(
+            unpack(&[7, 1], 1, b""),
+            Err("it is packed in an unknown way")
+        );
         assert_eq!(unpack(&[], 0, b""), Err("it is empty"));
     }
 }

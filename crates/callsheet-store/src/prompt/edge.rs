@@ -12,7 +12,9 @@ pub(crate) const REACH: usize = 64;
 pub(crate) fn edges(text: &str, sections: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = sections.iter().map(|section| section.start);
     let ends = sections.iter().map(|section| section.end);
-    let gaps = std::iter::once(0).chain(ends).zip(starts.chain([text.len()]));
+    let gaps = std::iter::once(0)
+        .chain(ends)
+        .zip(starts.chain([text.len()]));
     gaps.map(|(from, to)| {
         let from = text.floor_char_boundary(from.saturating_sub(REACH));
         let to = text.ceil_char_boundary((to + REACH).min(text.len()));

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use callsheet::{Fingerprint, Seal};
 use serde::Serialize;
 
+pub(crate) use edge::REACH;
 pub(crate) use load::load;
 pub(crate) use seal::put;
 pub(crate) use verify::verify;
@@ -68,7 +69,8 @@ pub struct PromptFilter {
 }
 
 /// The columns of a prompt.
-pub(crate) const COLUMNS: &str = "p.id, p.sealed_at, p.recipe, p.engine, p.fingerprint, p.bytes, p.tokens, p.key, p.seal";
+pub(crate) const COLUMNS: &str =
+    "p.id, p.sealed_at, p.recipe, p.engine, p.fingerprint, p.bytes, p.tokens, p.key, p.seal";
 
 /// How many rows are looked at in one go.
 const PAGE: usize = 500;
@@ -128,7 +130,11 @@ impl Store {
 }
 
 /// Finds a prompt by its id or a unique prefix.
-pub(crate) fn find(tx: &mut dyn Tx, project: &Project, id: &str) -> Result<SealedPrompt, StoreError> {
+pub(crate) fn find(
+    tx: &mut dyn Tx,
+    project: &Project,
+    id: &str,
+) -> Result<SealedPrompt, StoreError> {
     let sql = format!(
         "select {COLUMNS} from prompt p where p.id >= $1 and p.id < $2 and p.project = {} order by p.id limit 6",
         project.key
@@ -171,7 +177,15 @@ fn list(
     let mut found = Vec::new();
     loop {
         let most = if carriers.is_some() { PAGE } else { limit };
-        let page = page(tx, project, &PromptFilter { before, ..filter.clone() }, most)?;
+        let page = page(
+            tx,
+            project,
+            &PromptFilter {
+                before,
+                ..filter.clone()
+            },
+            most,
+        )?;
         let Some(last) = page.last() else {
             return Ok(found);
         };

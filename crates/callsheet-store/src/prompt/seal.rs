@@ -191,9 +191,8 @@ impl Contents {
         }
         let text = seal.text()?;
         let sections = contents.manifest.sections.iter();
-        let sections: Vec<Range<usize>> = sections
-            .map(|section| section.start..section.end)
-            .collect();
+        let sections: Vec<Range<usize>> =
+            sections.map(|section| section.start..section.end).collect();
         for range in edge::edges(&text, &sections) {
             let text = text[range].as_bytes();
             let part = contents.texts.entry(Fingerprint::of(text)).or_insert(Part {
