@@ -94,7 +94,10 @@ fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, St
         Dialect::Postgres => sum.replace("0)", "0)::bigint"),
     };
     let row = tx.first(&sum, &values)?;
-    let (texts, bytes) = row.map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))?;
+    let (texts, bytes) = match row {
+        Some(row) => (row.int(0)?, row.int(1)?),
+        None => (0, 0),
+    };
     Ok(Collected {
         prompts: prompts.collect::<Result<_, StoreError>>()?,
         texts,

@@ -4,6 +4,7 @@
 //! module, written once for both databases.
 
 mod body;
+mod bundle;
 mod claim;
 mod db;
 mod error;
@@ -24,6 +25,7 @@ mod store;
 mod verify;
 mod wait;
 
+pub use bundle::{Bundle, Bundled};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};

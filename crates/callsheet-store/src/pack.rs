@@ -112,9 +112,8 @@ mod tests {
 
     #[test]
     fn a_text_like_another_takes_next_to_nothing() {
-        let base: String = (0..500)
-            .map(|n| format!("line {n} of the base\n"))
-            .collect();
+        let lines: Vec<String> = (0..500).map(|n| format!("line {n} of the base")).collect();
+        let base = lines.join("\n");
         let text = base.replace("line 250", "line CHANGED");
         assert!(alone(text.as_bytes()).len() > 500);
         assert!(against(text.as_bytes(), base.as_bytes()).len() < 100);

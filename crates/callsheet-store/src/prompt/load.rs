@@ -41,15 +41,15 @@ pub(super) fn documents(
 ) -> Result<Result<[String; 4], String>, StoreError> {
     let rows = tx.query(READ_DOCUMENTS, &[prompt.key.into()])?;
     let mut documents = <[String; 4]>::default();
-    for (kind, document) in documents.iter_mut().enumerate() {
-        let of_kind = |row: &&Row| row.int(0).is_ok_and(|found| found == kind as i64);
+    for ((kind, name), document) in (0..).zip(DOCUMENTS).zip(&mut documents) {
+        let of_kind = |row: &&Row| row.int(0) == Ok(kind);
         let read = match rows.iter().find(of_kind) {
             Some(row) => unpacked(row),
             None => Err("it is not there".to_owned()),
         };
         match read {
             Ok(text) => *document = text,
-            Err(why) => return Ok(Err(format!("{}: {why}", DOCUMENTS[kind]))),
+            Err(why) => return Ok(Err(format!("{name}: {why}"))),
         }
     }
     Ok(Ok(documents))

@@ -58,21 +58,19 @@ pub(crate) fn put(
         StoreError::refused(format!("the seal is not in order: {}", error.detail()))
     })?;
     let prompt = insert(tx, project, &contents.manifest, whole, at)?;
-    for (kind, text) in (0..).zip(&seal.documents) {
-        let name = format!("{}/{}", prompt.recipe, DOCUMENTS[usize::from(kind as u8)]);
-        put_document(tx, project, prompt.key, kind, &name, text)?;
+    for ((kind, name), text) in (0..).zip(DOCUMENTS).zip(&seal.documents) {
+        let slot = Slot {
+            project: project.key,
+            name: &format!("{}/{name}", prompt.recipe),
+        };
+        put_document(tx, (prompt.key, kind), slot, text)?;
     }
     contents.put_parts(tx, project, prompt.key)?;
     for source in &contents.sources {
         tx.execute(SOURCE, &[source.into()])?;
         tx.execute(PROMPT_SOURCE, &[source.into(), prompt.key.into()])?;
     }
-    let facts = [
-        ("id", json!(prompt.id)),
-        ("recipe", json!(prompt.recipe)),
-        ("fingerprint", json!(prompt.fingerprint)),
-        ("bytes", json!(prompt.bytes)),
-    ];
+    let facts = [("id", json!(prompt.id)), ("recipe", json!(prompt.recipe))];
     let message = format!("prompt {} is sealed", prompt.id);
     let told = Event::new(SEALED, facts, message);
     event::append(tx, project, &[told.into()])?;
@@ -118,16 +116,10 @@ fn insert(
 /// Keeps a document as what differs from one like it; one that resembles none becomes the base of those to come.
 fn put_document(
     tx: &mut dyn Tx,
-    project: &Project,
-    prompt: i64,
-    kind: i64,
-    name: &str,
+    (prompt, kind): (i64, i64),
+    slot: Slot<'_>,
     text: &str,
 ) -> Result<(), StoreError> {
-    let slot = Slot {
-        project: project.key,
-        name,
-    };
     let packed = |base: &[u8]| pack::against(text.as_bytes(), base);
     let alone = pack::alone(text.as_bytes()).len();
     let (base, packed) = match slot.base(tx)? {

@@ -9,7 +9,7 @@ use super::load::documents;
 use super::seal::Contents;
 use super::{COLUMNS, EDGE, SECTION, SealedPrompt, read};
 use crate::db::{Row, Tx};
-use crate::verify::Finding;
+use crate::verify::Audit;
 use crate::{Id, StoreError, body, search};
 
 const BODIES: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint, b.key from body b \
@@ -29,44 +29,38 @@ const SOURCES: &str =
     "select ps.prompt, s.name from prompt_source ps join source s on s.key = ps.source";
 
 /// Checks all texts and all prompts.
-pub(crate) fn verify(tx: &mut dyn Tx, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
-    let damaged = verify_bodies(tx, report)?;
+pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    let damaged = verify_bodies(tx, audit)?;
     let carried = Carried::read(tx)?;
     let mut prompts = Vec::new();
     let sql = format!("select {COLUMNS} from prompt p order by p.key");
     tx.each(&sql, &[], &mut |row| {
         match read(&row) {
             Ok(prompt) => prompts.push(prompt),
-            Err(error) => report(finding("a prompt", error.to_string())),
+            Err(error) => audit.find("a prompt".to_owned(), error.to_string()),
         }
         Ok(())
     })?;
     for prompt in prompts {
-        let what = format!("prompt {}", prompt.id);
+        audit.count("prompts");
         for why in verify_prompt(tx, &prompt, &damaged, &carried)? {
-            report(finding(&what, why));
+            audit.find(format!("prompt {}", prompt.id), why);
         }
     }
     Ok(())
 }
 
-fn finding(what: &str, detail: impl Into<String>) -> Finding {
-    Finding {
-        what: what.to_owned(),
-        detail: detail.into(),
-    }
-}
-
 /// Checks that every text is what its fingerprint says and is in the index; returns those that are not.
 fn verify_bodies(
     tx: &mut dyn Tx,
-    report: &mut dyn FnMut(Finding),
+    audit: &mut Audit<'_>,
 ) -> Result<BTreeSet<Fingerprint>, StoreError> {
     let mut damaged = BTreeSet::new();
     let mut bad = Vec::new();
     let mut whole = Vec::new();
     tx.each(BODIES, &[], &mut |row| {
         let key = row.int(6)?;
+        audit.count("texts");
         match check_body(&row) {
             Ok(starts) => whole.push((key, starts)),
             Err((name, why)) => {
@@ -83,12 +77,12 @@ fn verify_bodies(
         })?;
         let whose = carrier.map_or_else(String::new, |id| format!(" of prompt {id}"));
         let name = name.map_or_else(|| format!("number {key}"), |name| name.to_string());
-        report(finding(&format!("text {name}{whose}"), why));
+        audit.find(format!("text {name}{whose}"), why);
     }
     for (key, expected) in whole {
         if !is_indexed(tx, key, &expected)? {
             let what = format!("the index of text number {key}");
-            report(finding(&what, "it does not hold what it should"));
+            audit.find(what, "it does not hold what it should");
         }
     }
     Ok(damaged)

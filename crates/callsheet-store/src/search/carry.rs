@@ -50,7 +50,7 @@ fn carriers(
     // The beginning of the text is in a section or an edge, wherever the rest is.
     let beginning = &text[..text.floor_char_boundary(REACH)];
     let bodies = holders(tx, beginning)?;
-    let mut more = bodies.len() as i64 == MOST_TEXTS;
+    let mut more = i64::try_from(bodies.len()) == Ok(MOST_TEXTS);
     let mut found: BTreeSet<std::cmp::Reverse<crate::Id>> = BTreeSet::new();
     let mut prompts: Vec<SealedPrompt> = Vec::new();
     let most = i64::try_from(limit + 1).unwrap_or(i64::MAX);
@@ -95,8 +95,8 @@ fn carries(tx: &mut dyn Tx, prompt: &SealedPrompt, text: &str) -> Result<bool, S
 fn holders(tx: &mut dyn Tx, beginning: &str) -> Result<Vec<i64>, StoreError> {
     let (sql, pattern) = match tx.dialect() {
         Dialect::Sqlite => (
-            "select c.body from chunk_grams g join chunk c on c.key = g.rowid where g.text match $1 \
-            order by g.rowid desc limit $2",
+            "select c.body from chunk_grams join chunk c on c.key = chunk_grams.rowid \
+            where chunk_grams match $1 order by chunk_grams.rowid desc limit $2",
             grams(beginning),
         ),
         Dialect::Postgres => (

@@ -52,7 +52,7 @@ pub(crate) fn add_body(
     for start in starts(&text) {
         let piece = piece(&text, start);
         let at = i64::try_from(start).unwrap_or(i64::MAX);
-        let key = add(tx, [body.into(), Value::Null, at.into()])?;
+        let key = add(tx, &[body.into(), Value::Null, at.into()])?;
         add_grams(tx, key, piece)?;
         if with_words {
             add_words(tx, key, piece)?;
@@ -69,8 +69,8 @@ fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
     Ok(tx.first(sql, &[chunk.into()])?.is_some())
 }
 
-fn add(tx: &mut dyn Tx, values: [Value<'_>; 3]) -> Result<i64, StoreError> {
-    let row = tx.first(ADD, &values)?;
+fn add(tx: &mut dyn Tx, values: &[Value<'_>; 3]) -> Result<i64, StoreError> {
+    let row = tx.first(ADD, values)?;
     let missing = || StoreError::damaged(tx.store(), "a new row has no key");
     row.ok_or_else(missing)?.int(0)
 }
@@ -155,7 +155,7 @@ fn add_log_piece(tx: &mut dyn Tx, run: i64, done: i64) -> Result<usize, StoreErr
         text.push('\n');
         last = row.int(0)?;
     }
-    let key = add(tx, [Value::Null, run.into(), (done + 1).into()])?;
+    let key = add(tx, &[Value::Null, run.into(), (done + 1).into()])?;
     add_words(tx, key, &text)?;
     tx.execute(SET_INDEXED, &[run.into(), last.max(done + 1).into()])?;
     Ok(text.len().max(1))

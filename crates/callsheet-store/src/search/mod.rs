@@ -124,7 +124,7 @@ fn search(
                 return Ok(hits);
             }
         }
-        if (rows.len() as i64) < page {
+        if i64::try_from(rows.len()) != Ok(page) {
             return Ok(hits);
         }
         offset += page;

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::Seal;
+use super::{Seal, damaged};
 use crate::manifest::{ENGINE, Manifest, SectionRecord};
-use crate::{Composition, Error, compose};
+use crate::redact::{Key, Level};
+use crate::{Composition, Error, Options, compose};
 
 /// A prompt that was composed again.
 #[derive(Debug)]
@@ -48,6 +49,26 @@ impl Seal {
             composition,
             differences,
         })
+    }
+
+    /// Returns the seal of the same prompt without its secrets: composed again, with pseudonyms in their place.
+    pub fn redacted(&self, level: Level, key: Key) -> Result<Self, Error> {
+        let replay = self.replay()?;
+        if let Some(difference) = replay.differences.first() {
+            let Difference { what, change, why } = difference;
+            return Err(damaged(format!(
+                "{what} is {change} when composed again: {why}"
+            )));
+        }
+        let sealed = self.inputs()?;
+        let (recipe, input, world) = (sealed.recipe()?, sealed.input()?, sealed.world()?);
+        let options = Options {
+            redact: level.max(sealed.options().redact),
+            redact_key: key,
+            ..sealed.options()
+        };
+        let composition = compose(&recipe, &input, &world, &options)?;
+        Self::of(&composition, &recipe, &input, &world, &options)
     }
 
     /// Returns what differs although the bytes do not: the tools that go with them.

@@ -212,6 +212,30 @@ fn secrets_are_sealed_nowhere_and_the_prompt_still_replays() {
 }
 
 #[test]
+fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!("token {token}\n");
+    let (_, seal) = sealed(
+        &[("a.md", &text)],
+        "pack",
+        &json!({"globs": ["a.md"]}),
+        Options::default(),
+    );
+    assert!(seal.rendered().unwrap().contains(&token));
+    let clean = seal.redacted(Level::Formats, crate::redact::Key::default());
+    let clean = clean.unwrap();
+    assert!(!clean.documents.concat().contains(&token));
+    let mut bodies = clean.bodies.values();
+    assert!(bodies.all(|body| !String::from_utf8_lossy(body).contains(&token)));
+    assert!(clean.rendered().unwrap().contains("‹secret:github-token:"));
+    assert_eq!(
+        (clean.check(), clean.replay().unwrap().differences),
+        (vec![], vec![])
+    );
+    assert_ne!(clean.fingerprint(), seal.fingerprint());
+}
+
+#[test]
 fn only_a_watched_disk_can_be_sealed() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = Inputs::new(crate::Root::open(folder.path()).unwrap());
