@@ -165,8 +165,8 @@ impl Manifest {
         self.cache = cache::declared(text, &parts, &map.spans);
     }
 
-    /// Adds the tokens of the whole and of every section.
-    pub(crate) fn count(&mut self, encoding: Encoding, text: &str) {
+    /// Adds the tokens of the text that the sections stand in, and of every section.
+    pub fn count(&mut self, encoding: Encoding, text: &str) {
         self.tokens = Some(tokens::count(encoding, text));
         self.encoding = Some(encoding);
         for section in &mut self.sections {
