@@ -312,7 +312,8 @@ fn a_damaged_file_is_an_error_with_its_path() {
     drop(filled(&place));
     let whole = fs::read(place.file()).unwrap();
     let path = place.file().display().to_string();
-    for at in [4096, 3 * 4096, whole.len() / 2] {
+    // The first page begins with a hundred bytes that are about the file.
+    for at in [100].into_iter().chain((4096..whole.len()).step_by(4096)) {
         let mut bytes = whole.clone();
         for byte in &mut bytes[at..at + 600] {
             *byte = !*byte;
