@@ -2,6 +2,34 @@
 //!
 //! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
 //! module, written once for both databases.
+//!
+//! A [`Store`] is opened by blocking and asked by futures, which need no runtime: threads of the store own the
+//! connections. Whoever is not asynchronous waits with [`block_on`]. A change is acknowledged when it is on the disk.
+//!
+//! ```
+//! use callsheet::Event;
+//! use callsheet_store::{Access, Location, Store, block_on};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let place = Location::Sqlite(folder.path().join(".callsheet/callsheet.db"));
+//! let store = Store::open(&place, Access::Write)?;
+//! let project = block_on(store.project("demo"))?;
+//!
+//! let event = Event::new("note:written", [("page", 7.into())], "a note was written");
+//! let seqs = block_on(store.append_events(&project, vec![event.into()]))?;
+//! assert_eq!(seqs, [1]);
+//!
+//! // A follower reads what is stored, then waits for what comes.
+//! let mut follower = store.follow(&project, 0)?;
+//! let events = block_on(follower.next())?;
+//! assert_eq!(events[0].event.message(), "a note was written");
+//!
+//! let verified = block_on(store.verify(|finding| panic!("{finding:?}")))?;
+//! assert_eq!(verified.checked["event"], 1);
+//! # Ok(())
+//! # }
+//! ```
 
 mod body;
 mod bundle;

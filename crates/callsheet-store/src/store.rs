@@ -64,7 +64,7 @@ struct Inner {
     /// Whether somebody looks out for the news of others.
     watched: Mutex<bool>,
     stop: Arc<Stop>,
-    /// The threads, and which of them has to end last.
+    /// The threads, and which of them is the one that writes a file.
     threads: Mutex<Vec<(bool, JoinHandle<()>)>>,
 }
 
@@ -195,14 +195,14 @@ impl Store {
 }
 
 impl Inner {
-    fn start(&self, last: bool, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    fn start(&self, writes: bool, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let thread = thread::Builder::new().name("callsheet-store".to_owned());
         let started = thread.spawn(work).map_err(|error| {
             let why = format!("cannot be used: no thread for it: {error}");
             StoreError::unavailable(&self.location.to_string(), why)
         })?;
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.push((last, started));
+        threads.push((writes, started));
         Ok(())
     }
 }
@@ -211,18 +211,24 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.stop.give();
         self.reads.close();
+        let threads = self.threads.get_mut();
+        let threads = threads.unwrap_or_else(PoisonError::into_inner);
+        let (writers, others): (Vec<_>, Vec<_>) =
+            threads.drain(..).partition(|(writes, _)| *writes);
+        join(others);
+        // Only now: SQLite tidies up when the connection that is closed last can write.
         if let Some(writes) = &self.writes {
             writes.close();
         }
-        let threads = self.threads.get_mut();
-        let threads = threads.unwrap_or_else(PoisonError::into_inner);
-        // The writer comes last: SQLite tidies up when the connection that is closed last can write.
-        threads.sort_by_key(|(last, _)| *last);
-        for (_, thread) in threads.drain(..) {
-            if thread.thread().id() != thread::current().id() {
-                // A thread that panicked has nothing more to say.
-                let _ = thread.join();
-            }
+        join(writers);
+    }
+}
+
+fn join(threads: Vec<(bool, JoinHandle<()>)>) {
+    for (_, thread) in threads {
+        if thread.thread().id() != thread::current().id() {
+            // A thread that panicked has nothing more to say.
+            let _ = thread.join();
         }
     }
 }

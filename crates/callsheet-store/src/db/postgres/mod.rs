@@ -28,6 +28,11 @@ const STATEMENTS: usize = 256;
 /// Serialises the migrations of all programs that open the database at the same time.
 const MIGRATION_LOCK: i64 = 0x4353_4854;
 
+/// Looks for the table of the schema by reading a table itself: `to_regclass` may answer from what the connection
+/// remembers from before it waited for the lock.
+const HAS_SCHEMA: &str = "select c.relkind::text from pg_catalog.pg_class c \
+    where c.relname = 'callsheet_schema' and pg_catalog.pg_table_is_visible(c.oid)";
+
 /// A connection and what was prepared on it.
 struct Session {
     client: Client,
@@ -82,13 +87,9 @@ impl Session {
 
     /// Returns the number of the schema; none where there is no store.
     fn schema(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
-        let known = "select to_regclass('callsheet_schema') is not null";
-        let Some(row) = tx.first(known, &[])? else {
+        let Some(row) = tx.first(HAS_SCHEMA, &[])? else {
             return Ok(None);
         };
-        if row.int(0)? == 0 {
-            return Ok(None);
-        }
         match tx.first("select version from callsheet_schema", &[])? {
             Some(row) => row.int(0).map(Some),
             None => Err(row.damaged("the table `callsheet_schema` is empty")),

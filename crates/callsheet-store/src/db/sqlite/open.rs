@@ -142,6 +142,9 @@ impl File {
     pub(crate) fn check_readable(&self) -> Result<(), StoreError> {
         let reader = self.reader()?;
         let found = self.state(&reader.connection)?;
+        if found.schema == 0 {
+            return Err(StoreError::unknown("store", &*self.store));
+        }
         if found.schema < KNOWN {
             drop(reader);
             self.writer().map_err(|error| {
@@ -165,6 +168,10 @@ impl File {
 
     fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         let failed = |error: rusqlite::Error| self.cannot_open(&error);
+        if self.path.is_dir() {
+            let why = "cannot be opened: it is a folder";
+            return Err(StoreError::unavailable(&self.store, why));
+        }
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         configure(&connection, self.busy).map_err(failed)?;
@@ -251,7 +258,6 @@ impl File {
         }
         let why = match fs::File::open(&self.path) {
             Err(error) => words(&error),
-            Ok(_) if self.path.is_dir() => "it is a folder".to_owned(),
             Ok(_) => "its folder is read-only".to_owned(),
         };
         StoreError::unavailable(&self.store, format!("cannot be opened: {why}"))

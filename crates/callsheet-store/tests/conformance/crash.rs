@@ -1,0 +1,79 @@
+//! A writer is killed at random points, many times: what it was told is kept, and nothing is half there.
+
+use std::time::{Duration, Instant};
+
+use callsheet_store::{Record, Stream, block_on};
+
+use crate::on_both;
+use crate::place::{Place, assert_gapless, event, findings, seqs};
+use crate::process::{Part, Process};
+
+on_both!(what_was_acknowledged_survives_the_writer);
+
+/// Appends events and records without end and says each number that was acknowledged.
+pub(crate) fn crash_part(part: &Part) {
+    let store = part.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = block_on(store.claim_run("w", Duration::ZERO))
+        .unwrap()
+        .unwrap();
+    let record = |text: String| Record {
+        stream: Stream::Meta,
+        data: text.into_bytes(),
+    };
+    for number in 0.. {
+        let events = (0..=number % 3).map(event).collect();
+        let got = block_on(store.append_events(&project, events)).unwrap();
+        part.say(&format!("event {}", got[got.len() - 1]));
+        let long = "a line that comes again and again\n".repeat(1 + number as usize % 50);
+        let records = vec![record(format!("{number}")), record(long)];
+        let got = block_on(store.append_log(&claim, records)).unwrap();
+        part.say(&format!("record {}", got[got.len() - 1]));
+    }
+}
+
+/// The largest number of a kind that was said.
+fn largest(said: &[String], kind: &str) -> i64 {
+    let numbers = said
+        .iter()
+        .filter_map(|line| line.strip_prefix(kind)?.trim().parse().ok());
+    numbers.max().unwrap_or(0)
+}
+
+fn what_was_acknowledged_survives_the_writer(place: &Place) {
+    // A server outlives its clients anyway, so fewer of them have to die.
+    let kills = if place.is_sqlite() { 48 } else { 12 };
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let run = place.queue(&store, &project, 1)[0];
+    drop(store);
+
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let mut dice = 0x9E37_79B9_7F4A_7C15_u64;
+    let (mut event, mut record) = (0, 0);
+    for kill in 0..kills {
+        assert!(Instant::now() < deadline, "only {kill} kills in a minute");
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let mut writer = Process::start("crash", place, "");
+        // Some die while they open the store, the others somewhere in their work.
+        let mut said = Vec::new();
+        for _ in 0..(dice >> 33) % 12 {
+            said.extend(writer.hear());
+        }
+        std::thread::sleep(Duration::from_micros((dice >> 40) % 3000));
+        said.extend(writer.kill());
+        event = event.max(largest(&said, "event"));
+        record = record.max(largest(&said, "record"));
+
+        let store = place.open();
+        let there = seqs(&store, &project);
+        assert_gapless(&there);
+        assert!(there.len() as i64 >= event, "event {event} is gone");
+        let log = block_on(store.log_since(run, 0, usize::MAX, None)).unwrap();
+        assert_gapless(&log.iter().map(|record| record.seq).collect::<Vec<_>>());
+        assert!(log.len() as i64 >= record, "record {record} is gone");
+        assert_eq!(log.len() % 2, 0, "half of an append is there");
+        assert_eq!(findings(&store), []);
+    }
+    assert!(event > kills && record > kills, "{event} {record}");
+}

@@ -1,0 +1,201 @@
+//! Events: numbers without a gap, whoever appends, and one wire form.
+
+use std::thread;
+
+use callsheet::Event;
+use callsheet_store::{NewEvent, block_on};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use crate::on_both;
+use crate::place::{Place, assert_gapless, event, findings, seqs};
+use crate::process::{Part, Process};
+
+on_both!(
+    events_come_back_as_they_were,
+    threads_get_numbers_without_a_gap,
+    processes_get_numbers_without_a_gap,
+    any_sequence_of_appends_is_numbered_through,
+    odd_texts_survive_and_nul_is_refused,
+);
+
+fn events_come_back_as_they_were(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let append = |events| block_on(store.append_events(&project, events)).unwrap();
+    assert!(append(vec![]).is_empty());
+    assert_eq!(append(vec![event(1), event(2)]), [1, 2]);
+    assert_eq!(append((3..=250).map(event).collect()).last(), Some(&250));
+
+    let run = place.queue(&store, &project, 1)[0];
+    let about = NewEvent {
+        run: Some(run),
+        ..event(0)
+    };
+    assert_eq!(append(vec![about]), [252]);
+
+    let since = |seq, limit| block_on(store.events_since(&project, seq, limit)).unwrap();
+    let all = since(0, usize::MAX);
+    assert_eq!(all.len(), 252);
+    assert_eq!(all[6].event, event(7).event);
+    assert_eq!(since(100, 3), all[100..103]);
+    assert_eq!(since(252, 3), []);
+    let wire = serde_json::to_value(&all[6]).unwrap();
+    let payload = json!({"number": 7, "message": "it happened"});
+    assert_eq!(
+        wire,
+        json!({"seq": 7, "type": "test:event", "payload": payload, "timestamp": all[6].at})
+    );
+    assert_eq!(
+        serde_json::to_value(&all[251]).unwrap()["run"],
+        run.as_str()
+    );
+
+    let other = block_on(store.project("other")).unwrap();
+    assert_eq!(
+        block_on(store.append_events(&other, vec![event(1)])).unwrap(),
+        [1]
+    );
+    let stranger = NewEvent {
+        run: Some(run),
+        ..event(0)
+    };
+    let refused = block_on(store.append_events(&other, vec![event(2), stranger]));
+    assert_eq!(refused.unwrap_err().to_string(), format!("no run `{run}`"));
+    assert_eq!(seqs(&store, &other), [1]);
+    let names: Vec<String> = block_on(store.projects())
+        .unwrap()
+        .into_iter()
+        .map(|project| project.name)
+        .collect();
+    assert_eq!(names, ["demo", "other"]);
+    assert_eq!(findings(&store), []);
+}
+
+fn threads_get_numbers_without_a_gap(place: &Place) {
+    let store = place.open();
+    let threads: Vec<_> = (0..8)
+        .map(|thread| {
+            let store = store.clone();
+            thread::spawn(move || {
+                let project = block_on(store.project("demo")).unwrap();
+                let append = |number| {
+                    let events = vec![event(number); 1 + number as usize % 3];
+                    block_on(store.append_events(&project, events)).unwrap()
+                };
+                let mut got = Vec::new();
+                for number in 0..25 {
+                    got.extend(append(thread + number));
+                }
+                got
+            })
+        })
+        .collect();
+    let mut got: Vec<i64> = Vec::new();
+    for thread in threads {
+        let seqs = thread.join().unwrap();
+        assert!(seqs.is_sorted());
+        got.extend(seqs);
+    }
+    got.sort_unstable();
+    let project = block_on(store.project("demo")).unwrap();
+    assert_gapless(&got);
+    assert_eq!(seqs(&store, &project), got);
+    assert_eq!(findings(&store), []);
+}
+
+/// Appends as many events as it is told and says their numbers.
+pub(crate) fn append_part(part: &Part) {
+    let store = part.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let count: i64 = part.argument.parse().unwrap();
+    for number in 0..count {
+        let seqs = block_on(store.append_events(&project, vec![event(number)])).unwrap();
+        part.say(&seqs[0].to_string());
+    }
+}
+
+fn processes_get_numbers_without_a_gap(place: &Place) {
+    let others: Vec<_> = (0..4)
+        .map(|_| Process::start("append", place, "50"))
+        .collect();
+    let mut got: Vec<i64> = others
+        .into_iter()
+        .flat_map(Process::finish)
+        .map(|line| line.parse().unwrap())
+        .collect();
+    got.sort_unstable();
+    assert_eq!(got.len(), 200);
+    assert_gapless(&got);
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    assert_eq!(seqs(&store, &project), got);
+    assert_eq!(findings(&store), []);
+}
+
+fn any_sequence_of_appends_is_numbered_through(place: &Place) {
+    let store = place.open();
+    let cases = std::cell::Cell::new(0);
+    let steps = proptest::collection::vec((0..3_usize, 0..130_usize), 1..6);
+    let mut runner = TestRunner::new(Config {
+        cases: 12,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let tried = runner.run(&steps, |steps| {
+        let case = cases.replace(cases.get() + 1);
+        let projects: Vec<_> = (0..3)
+            .map(|number| block_on(store.project(&format!("p{case}-{number}"))).unwrap())
+            .collect();
+        let mut counts = [0; 3];
+        for (which, count) in steps {
+            let events = (0..count).map(|number| event(number as i64)).collect();
+            let got = block_on(store.append_events(&projects[which], events)).unwrap();
+            let first = counts[which] + 1;
+            counts[which] += count as i64;
+            prop_assert_eq!(got, (first..=counts[which]).collect::<Vec<_>>());
+        }
+        for (project, count) in projects.iter().zip(counts) {
+            prop_assert_eq!(seqs(&store, project), (1..=count).collect::<Vec<_>>());
+        }
+        Ok(())
+    });
+    tried.unwrap();
+    assert_eq!(findings(&store), []);
+}
+
+fn odd_texts_survive_and_nul_is_refused(place: &Place) {
+    let store = place.open();
+    for name in [
+        "'; drop table event; --",
+        "$1",
+        "ü \u{1F600}\n",
+        "\\",
+        "a".repeat(2000).as_str(),
+    ] {
+        let project = block_on(store.project(name)).unwrap();
+        let text = format!("{name}\0\u{FFFF}");
+        let odd = Event::new(
+            name,
+            [(text.clone(), json!([text, 0.1, -0.0, u64::MAX]))],
+            name,
+        );
+        block_on(store.append_events(&project, vec![odd.clone().into()])).unwrap();
+        let back = block_on(store.events_since(&project, 0, 1)).unwrap();
+        assert_eq!(back[0].event, odd);
+    }
+    let nul = "a text with the character NUL cannot be stored";
+    let refused = block_on(store.project("a\0b")).unwrap_err();
+    assert_eq!(refused.to_string(), nul);
+    assert_eq!(
+        block_on(store.project("")).unwrap_err().to_string(),
+        "a project needs a name"
+    );
+    let project = block_on(store.project("demo")).unwrap();
+    let event = Event::new("a\0", [("b", json!(1))], "");
+    let refused = block_on(store.append_events(&project, vec![event.into()]));
+    assert_eq!(refused.unwrap_err().to_string(), nul);
+    assert!(seqs(&store, &project).is_empty());
+    assert_eq!(findings(&store), []);
+}

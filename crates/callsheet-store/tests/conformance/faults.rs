@@ -1,0 +1,130 @@
+//! The world refuses: a lock, a full disk. The error is clear, nothing is half there, and work goes on afterwards.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use callsheet::Event;
+use callsheet_store::{Access, NewEvent, Options, Store, StoreError, block_on};
+
+use crate::place::{Place, assert_gapless, event, findings, say, seqs};
+use crate::process::{Part, Process, tool};
+
+/// Holds the lock of the file until it is told to go.
+pub(crate) fn lock_part(part: &Part) {
+    let connection = rusqlite::Connection::open(&part.store).unwrap();
+    connection.execute_batch("begin immediate").unwrap();
+    part.say("locked");
+    part.wait();
+    connection.execute_batch("commit").unwrap();
+    part.say("free");
+    part.wait();
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_told_and_waited_for() {
+    let place = Place::sqlite();
+    let options = Options::default().busy_timeout(Duration::from_millis(250));
+    let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
+    let project = block_on(store.project("demo")).unwrap();
+    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)]));
+    append(&store).unwrap();
+
+    let mut other = Process::start("lock", &place, "");
+    assert_eq!(other.hear().as_deref(), Some("locked"));
+    let begun = Instant::now();
+    let refused = append(&store).unwrap_err();
+    assert!(begun.elapsed() >= Duration::from_millis(250));
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "the store `{}` is locked by another process",
+            place.location()
+        )
+    );
+    assert!(matches!(refused, StoreError::Unavailable { .. }));
+    // Readers do not mind.
+    assert_eq!(seqs(&store, &project), [1]);
+    let patient = place.open();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| append(&patient).unwrap());
+        other.go_on();
+        assert_eq!(waiting.join().unwrap(), [2]);
+    });
+    assert_eq!(append(&store).unwrap(), [3]);
+    assert_gapless(&seqs(&store, &project));
+    assert_eq!(findings(&store), []);
+    other.finish();
+}
+
+/// Fills a small disk, says what the store says of it, makes room and goes on.
+pub(crate) fn fill_part(part: &Part) {
+    let ballast = Path::new(&part.argument).join("ballast");
+    fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let store = part.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let append = || {
+        let text = "x".repeat(16 << 10);
+        let event: NewEvent = Event::new("test:large", [("text", text.into())], "").into();
+        block_on(store.append_events(&project, vec![event.clone(), event]))
+    };
+    let mut count = 0;
+    let refused = loop {
+        match append() {
+            Ok(_) => count += 2,
+            Err(error) => break error,
+        }
+        assert!(count < 10_000, "the disk does not get full");
+    };
+    part.say(&refused.to_string());
+    assert!(matches!(refused, StoreError::Unavailable { .. }));
+    assert_eq!(seqs(&store, &project).len(), count);
+    assert!(append().is_err());
+    fs::remove_file(ballast).unwrap();
+    append().unwrap();
+    let there = seqs(&store, &project);
+    assert_gapless(&there);
+    assert_eq!(there.len(), count + 2);
+    assert_eq!(findings(&store), []);
+    part.say("goes on");
+}
+
+#[test]
+fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = "mount -t tmpfs -o size=3m none \"$0\" && exec \"$@\"";
+    let user = if rustix::process::getuid().is_root() {
+        ["--mount"].as_slice()
+    } else {
+        ["--user", "--map-root-user", "--mount"].as_slice()
+    };
+    let small_disk = |unshare: &str| {
+        let mut command = Command::new(unshare);
+        command
+            .args(user)
+            .args(["sh", "-c", mount])
+            .arg(folder.path());
+        command
+    };
+    let can = |unshare: &String| {
+        let tried = small_disk(unshare).arg("true").output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let Some(unshare) = tool("unshare").filter(can) else {
+        say("skipped: this system gives us no small disk of our own");
+        return;
+    };
+    let mut command = small_disk(&unshare);
+    command.arg(std::env::current_exe().unwrap());
+    let path = folder.path().join("s.db").display().to_string();
+    let argument = folder.path().display().to_string();
+    let said = Process::spawn(command, "fill", &path, &argument).finish();
+    assert_eq!(
+        said,
+        [
+            format!("the store `{path}` cannot be written: the disk is full"),
+            "goes on".to_owned(),
+        ]
+    );
+}

@@ -1,0 +1,97 @@
+//! Following: what is stored, then what comes, from this process and from others.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use callsheet_store::{Access, Follower, Store, block_on};
+
+use crate::on_both;
+use crate::place::{Place, assert_gapless, event};
+use crate::process::Process;
+
+on_both!(
+    a_late_follower_gets_all,
+    a_follower_hears_of_this_process,
+    a_follower_hears_of_other_processes,
+    a_quiet_project_is_no_error,
+);
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// Follows until so many events have come.
+fn collect(follower: &mut Follower, count: usize) -> Vec<i64> {
+    let mut seqs = Vec::new();
+    while seqs.len() < count {
+        let events = follower.next_within(LONG).unwrap();
+        assert!(!events.is_empty(), "only {} events came", seqs.len());
+        seqs.extend(events.iter().map(|event| event.seq));
+    }
+    seqs
+}
+
+fn a_late_follower_gets_all(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let events = (0..1200).map(event).collect();
+    block_on(store.append_events(&project, events)).unwrap();
+    let mut follower = store.follow(&project, 0).unwrap();
+    assert_gapless(&collect(&mut follower, 1200));
+    let mut follower = store.follow(&project, 1190).unwrap();
+    assert_eq!(
+        collect(&mut follower, 10),
+        (1191..=1200).collect::<Vec<_>>()
+    );
+    assert_eq!(follower.seq(), 1200);
+}
+
+fn a_follower_hears_of_this_process(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let followers: Vec<_> = (0..3)
+        .map(|_| {
+            let mut follower = store.follow(&project, 0).unwrap();
+            thread::spawn(move || collect(&mut follower, 60))
+        })
+        .collect();
+    let waiting = {
+        let mut follower = store.follow(&project, 0).unwrap();
+        thread::spawn(move || block_on(follower.next()).unwrap()[0].seq)
+    };
+    for number in 0..60 {
+        block_on(store.append_events(&project, vec![event(number)])).unwrap();
+    }
+    for follower in followers {
+        assert_gapless(&follower.join().unwrap());
+    }
+    assert_eq!(waiting.join().unwrap(), 1);
+}
+
+fn a_follower_hears_of_other_processes(place: &Place) {
+    let writer = place.open();
+    let project = block_on(writer.project("demo")).unwrap();
+    drop(writer);
+    let reader = Store::open(&place.location(), Access::Read).unwrap();
+    let mut follower = reader.follow(&project, 0).unwrap();
+    assert_eq!(follower.next_within(Duration::ZERO).unwrap(), []);
+    let others: Vec<_> = (0..2)
+        .map(|_| Process::start("append", place, "40"))
+        .collect();
+    assert_gapless(&collect(&mut follower, 80));
+    for other in others {
+        other.finish();
+    }
+}
+
+fn a_quiet_project_is_no_error(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let mut follower = store.follow(&project, 0).unwrap();
+    block_on(store.append_events(&other, vec![event(1)])).unwrap();
+    let begun = Instant::now();
+    assert_eq!(
+        follower.next_within(Duration::from_millis(150)).unwrap(),
+        []
+    );
+    assert!(begun.elapsed() >= Duration::from_millis(150));
+}

@@ -1,0 +1,52 @@
+//! One suite for both databases: whatever a case says of SQLite holds for PostgreSQL as well.
+//!
+//! Databases are real: files in a temporary folder, and a server whose URL is in `CALLSHEET_TEST_POSTGRES`, as
+//! `scripts/postgres run` sets it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a world that cannot be made fails the test"
+)]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "the numbers of tests are small"
+)]
+
+mod claims;
+mod crash;
+mod damage;
+mod events;
+mod faults;
+mod follow;
+mod logs;
+mod lost;
+mod memory;
+mod opening;
+mod permissions;
+mod place;
+mod process;
+mod runs;
+mod settings;
+
+/// Makes two tests of each function that takes a place: one per database.
+#[macro_export]
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[test]
+            fn $name() {
+                super::$name(&$crate::place::Place::sqlite());
+            })+
+        }
+        mod postgres {
+            $(#[test]
+            fn $name() {
+                if let Some(place) = $crate::place::Place::postgres() {
+                    super::$name(&place);
+                }
+            })+
+        }
+    };
+}

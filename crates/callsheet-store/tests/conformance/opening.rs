@@ -1,0 +1,193 @@
+//! Opening: what is made, what is brought up to date, and what is refused.
+
+use std::fs;
+
+use callsheet_store::{Access, Location, Store, StoreError, block_on};
+
+use crate::on_both;
+use crate::place::{Place, assert_gapless, event, findings, seqs};
+use crate::process::{Part, Process};
+
+on_both!(
+    reading_makes_nothing,
+    a_newer_schema_is_refused,
+    processes_migrate_at_the_same_time,
+    a_step_that_is_missing_is_taken,
+    no_error_has_a_password,
+);
+
+fn reading_makes_nothing(place: &Place) {
+    let open = || Store::open(&place.location(), Access::Read);
+    let missing = open().unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        format!("no store `{}`", place.location())
+    );
+    assert!(matches!(missing, StoreError::Unknown { what: "store", .. }));
+    assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 0);
+
+    let writer = place.open();
+    let project = block_on(writer.project("demo")).unwrap();
+    let reader = open().unwrap();
+    block_on(writer.append_events(&project, vec![event(1)])).unwrap();
+    assert_eq!(seqs(&reader, &project), [1]);
+    let refused = block_on(reader.append_events(&project, vec![event(2)])).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!("the store `{}` is open for reading only", place.location())
+    );
+    assert_eq!(block_on(reader.find_project("other")).unwrap(), None);
+    drop(writer);
+    assert_eq!(seqs(&reader, &project), [1]);
+}
+
+fn a_newer_schema_is_refused(place: &Place) {
+    drop(place.open());
+    let set = |version: i64| {
+        if place.is_sqlite() {
+            place.raw(&format!("pragma user_version = {version}"));
+        } else {
+            place.raw(&format!("update callsheet_schema set version = {version}"));
+        }
+    };
+    set(99);
+    for access in [Access::Read, Access::Write] {
+        let refused = Store::open(&place.location(), access).unwrap_err();
+        assert!(matches!(refused, StoreError::Newer { found: 99, .. }));
+        let said = refused.to_string();
+        let wanted = format!(
+            "the store `{}` has schema 99, this program knows up to ",
+            place.location()
+        );
+        assert!(said.starts_with(&wanted), "{said}");
+    }
+    set(-1);
+    let refused = Store::open(&place.location(), Access::Write).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .ends_with("it says that its schema is -1"),
+        "{refused}"
+    );
+}
+
+/// Opens the store, which has to be made, and appends an event.
+pub(crate) fn open_part(part: &Part) {
+    part.wait();
+    let store = part.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.append_events(&project, vec![event(0)])).unwrap();
+}
+
+fn processes_migrate_at_the_same_time(place: &Place) {
+    let mut others: Vec<_> = (0..6).map(|_| Process::start("open", place, "")).collect();
+    for other in &mut others {
+        other.go_on();
+    }
+    for other in others {
+        other.finish();
+    }
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let there = seqs(&store, &project);
+    assert_eq!(there.len(), 6);
+    assert_gapless(&there);
+    assert_eq!(findings(&store), []);
+}
+
+fn a_step_that_is_missing_is_taken(place: &Place) {
+    drop(place.open());
+    for table in ["event", "log", "run"] {
+        place.raw(&format!("drop table {table}"));
+    }
+    if place.is_sqlite() {
+        place.raw("pragma user_version = 2");
+    } else {
+        place.raw("update callsheet_schema set version = 2");
+    }
+    // Reading is enough: who only looks must not need an older program.
+    let store = Store::open(&place.location(), Access::Read).unwrap();
+    assert_eq!(findings(&store), []);
+    drop(store);
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+}
+
+fn no_error_has_a_password(place: &Place) {
+    if place.is_sqlite() {
+        return;
+    }
+    let (head, tail) = place.text().split_once('@').unwrap();
+    let (user, password) = head.rsplit_once(':').unwrap();
+    let urls = [
+        format!("{user}:hunter2@{tail}"),
+        format!("{user}:{password}@{tail}_missing"),
+        format!("{user}:{password}@127.0.0.1:1/x"),
+        format!("{user}:{password}@host.invalid/x"),
+        format!("{user}:{password}@{tail}?options=-c%20bad"),
+    ];
+    let wanted = [
+        "refused the login: ",
+        "is not there: ",
+        "cannot be reached: ",
+        "cannot be reached: ",
+        "",
+    ];
+    for (url, wanted) in urls.iter().zip(wanted) {
+        let location = Location::parse(url).unwrap();
+        let error = Store::open(&location, Access::Write).unwrap_err();
+        let said = format!("{error} {error:?} {location} {location:?}");
+        assert!(said.contains(wanted), "{said}");
+        assert!(
+            !said.contains(password) && !said.contains("hunter2"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_is_made_one_level_deep_and_only_for_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("a/b/s.db");
+    let refused = Store::open(&Location::Sqlite(deep.clone()), Access::Write).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "the store `{}` needs the folder `{}`: no such file or directory",
+            deep.display(),
+            folder.path().join("a/b").display()
+        )
+    );
+    let is_folder = Location::Sqlite(folder.path().to_owned());
+    for access in [Access::Read, Access::Write] {
+        let refused = Store::open(&is_folder, access).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("cannot be opened: it is a folder"),
+            "{refused}"
+        );
+    }
+    // What a program that died at once has left is no store to read, and one to make.
+    let empty = Location::Sqlite(folder.path().join("empty.db"));
+    fs::write(empty.file().unwrap(), "").unwrap();
+    let missing = Store::open(&empty, Access::Read).unwrap_err();
+    assert!(matches!(missing, StoreError::Unknown { .. }), "{missing}");
+    drop(Store::open(&empty, Access::Write).unwrap());
+    drop(Store::open(&empty, Access::Read).unwrap());
+}
+
+#[test]
+fn nothing_but_the_database_is_left_behind() {
+    let place = Place::sqlite();
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    seqs(&store, &project);
+    let follower = store.follow(&project, 0).unwrap();
+    drop((store, follower));
+    let left: Vec<_> = fs::read_dir(place.folder().join(".callsheet"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["callsheet.db"]);
+}

@@ -1,0 +1,143 @@
+//! Folders and files that may be read and not written.
+//!
+//! Permissions do not bind root, so there a process runs as nobody, from a copy that nobody can reach.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use callsheet_store::{Access, Store, block_on};
+
+use crate::place::{Place, event, say, seqs};
+use crate::process::{Part, Process, tool};
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Says how many events there are, or why it cannot.
+pub(crate) fn look_part(part: &Part) {
+    let told = Store::open(&part.location(), Access::Read).and_then(|store| {
+        let project = block_on(store.find_project("demo"))?.unwrap();
+        block_on(store.events_since(&project, 0, usize::MAX))
+    });
+    match told {
+        Ok(events) => part.say(&events.len().to_string()),
+        Err(error) => part.say(&error.to_string()),
+    }
+}
+
+/// Tries to open for writing and says what comes of it.
+pub(crate) fn write_part(part: &Part) {
+    match Store::open(&part.location(), Access::Write) {
+        Ok(_) => part.say("open"),
+        Err(error) => part.say(&error.to_string()),
+    }
+}
+
+/// Plays a part as somebody whom permissions bind; nothing where there is no way to.
+fn bound(place: &Place, part: &str) -> Option<String> {
+    let program = std::env::current_exe().unwrap();
+    let command = if rustix::process::getuid().is_root() {
+        let Some(setpriv) = tool("setpriv") else {
+            say("skipped: root writes everywhere, and there is no setpriv to become somebody else");
+            return None;
+        };
+        let copy = place.folder().join("program");
+        if !copy.exists() {
+            fs::copy(program, &copy).unwrap();
+            chmod(&copy, 0o755);
+        }
+        chmod(place.folder(), 0o755);
+        let mut command = Command::new(setpriv);
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(copy);
+        command
+    } else {
+        Command::new(program)
+    };
+    let mut said = Process::spawn(command, part, place.text(), "").finish();
+    assert_eq!(said.len(), 1);
+    said.pop()
+}
+
+#[test]
+fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
+    let place = Place::sqlite();
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    append(&store);
+    drop(store);
+    let folder = place.folder().join(".callsheet");
+    let shut = |mode| {
+        chmod(&place.file(), 0o444);
+        chmod(&folder, mode);
+    };
+    let path = place.location();
+
+    shut(0o555);
+    if let Some(said) = bound(&place, "look") {
+        assert_eq!(said, "1");
+        let said = bound(&place, "write").unwrap();
+        let wanted = [
+            format!("the store `{path}` cannot be written: it is read-only"),
+            format!("the store `{path}` cannot be opened: its folder is read-only"),
+        ];
+        assert!(wanted.contains(&said), "{said}");
+    }
+
+    // Somebody who may write has changes in the log beside the file.
+    chmod(&folder, 0o755);
+    chmod(&place.file(), 0o644);
+    let store = place.open();
+    append(&store);
+    let beside = |end: &str| folder.join(format!("callsheet.db{end}"));
+    assert!(fs::metadata(beside("-wal")).unwrap().len() > 0);
+    shut(0o555);
+    if let Some(said) = bound(&place, "look") {
+        assert_eq!(said, "2");
+    }
+    chmod(&beside("-shm"), 0o600);
+    if let Some(said) = bound(&place, "look") {
+        let is_ours = !rustix::process::getuid().is_root();
+        let wanted = format!(
+            "the store `{path}` has changes in its log that cannot be read, because its folder is read-only"
+        );
+        assert!(said == wanted || (is_ours && said == "2"), "{said}");
+    }
+    chmod(&folder, 0o755);
+    chmod(&place.file(), 0o644);
+    assert_eq!(seqs(&store, &project), [1, 2]);
+}
+
+#[test]
+fn a_store_that_may_not_be_read_is_told() {
+    let place = Place::sqlite();
+    drop(place.open());
+    chmod(&place.file(), 0o000);
+    if let Some(said) = bound(&place, "look") {
+        assert_eq!(
+            said,
+            format!(
+                "the store `{}` cannot be opened: permission denied",
+                place.location()
+            )
+        );
+    }
+    chmod(&place.file(), 0o644);
+    fs::remove_file(place.file()).unwrap();
+    chmod(&place.folder().join(".callsheet"), 0o555);
+    if let Some(said) = bound(&place, "write") {
+        assert_eq!(
+            said,
+            format!(
+                "the store `{}` cannot be opened: no such file or directory",
+                place.location()
+            )
+        );
+    }
+    chmod(&place.folder().join(".callsheet"), 0o755);
+}

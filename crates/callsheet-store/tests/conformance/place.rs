@@ -1,0 +1,164 @@
+//! A place for the store of one test, which goes when the test is over.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use callsheet::{Event, Fingerprint};
+use callsheet_store::{
+    Access, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, block_on,
+};
+use tempfile::TempDir;
+
+/// The variable with the URL of a server on which databases may be made.
+const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
+
+/// Where a test keeps its store.
+pub(crate) struct Place {
+    text: String,
+    folder: TempDir,
+    server: Option<String>,
+}
+
+impl Place {
+    /// Makes a place for a file.
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".callsheet/callsheet.db");
+        Self {
+            text: path.to_str().unwrap().to_owned(),
+            folder,
+            server: None,
+        }
+    }
+
+    /// Makes an empty database; none where there is no server, which is told and is a failure in CI.
+    pub(crate) fn postgres() -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let server = server()?;
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("callsheet_{}_{count}", std::process::id());
+        admin(&server, &format!("create database {name}"));
+        let base = server.rsplit_once('/').unwrap().0;
+        Some(Self {
+            text: format!("{base}/{name}"),
+            folder: tempfile::tempdir().unwrap(),
+            server: Some(server),
+        })
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        Location::parse(&self.text).unwrap()
+    }
+
+    /// Returns the place as a user would write it, with the password.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        PathBuf::from(&self.text)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.server.is_none()
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        Store::open(&self.location(), Access::Write).unwrap()
+    }
+
+    /// Runs a statement behind the back of the store and returns how many rows it changed.
+    pub(crate) fn raw(&self, sql: &str) -> u64 {
+        if self.is_sqlite() {
+            let connection = rusqlite::Connection::open(&self.text).unwrap();
+            return connection.execute(sql, []).unwrap() as u64;
+        }
+        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
+        client.execute(sql, &[]).unwrap()
+    }
+
+    /// Puts a prompt into the store, as far as runs need one.
+    pub(crate) fn prompt(&self, project: &Project) -> Id {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let id = Id::new(1_700_000_000_000, Fingerprint::of(count.to_le_bytes()));
+        let name = &project.name;
+        self.raw(&format!(
+            "insert into prompt (id, project) select '{id}', key from project where name = '{name}'"
+        ));
+        id
+    }
+
+    /// Queues some first runs.
+    pub(crate) fn queue(&self, store: &Store, project: &Project, count: usize) -> Vec<Id> {
+        let prompt = self.prompt(project);
+        let new = NewRun {
+            prompt,
+            kind: RunKind::First,
+            parent: None,
+        };
+        (0..count)
+            .map(|_| block_on(store.queue_run(project, new)).unwrap())
+            .collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(server) = &self.server {
+            let name = self.text.rsplit_once('/').unwrap().1;
+            admin(server, &format!("drop database {name} with (force)"));
+        }
+    }
+}
+
+/// Returns the URL of the server, where there is one.
+pub(crate) fn server() -> Option<String> {
+    let server = std::env::var(SERVER).ok();
+    if server.is_none() {
+        let why = format!("skipped: `{SERVER}` is not set, see `scripts/postgres --help`");
+        assert!(std::env::var_os("CI").is_none(), "{why}");
+        say(&why);
+    }
+    server
+}
+
+fn admin(server: &str, sql: &str) {
+    let mut client = postgres::Client::connect(server, postgres::NoTls).unwrap();
+    client.batch_execute(sql).unwrap();
+}
+
+/// Tells whoever reads the output of the test; nobody has to.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Makes an event with a number in it.
+pub(crate) fn event(number: i64) -> NewEvent {
+    Event::new("test:event", [("number", number.into())], "it happened").into()
+}
+
+/// Returns what verifying finds.
+pub(crate) fn findings(store: &Store) -> Vec<Finding> {
+    let (send, receive) = std::sync::mpsc::channel();
+    block_on(store.verify(move |finding| send.send(finding).unwrap())).unwrap();
+    receive.into_iter().collect()
+}
+
+/// Returns the numbers of all events of a project.
+pub(crate) fn seqs(store: &Store, project: &Project) -> Vec<i64> {
+    let events = block_on(store.events_since(project, 0, usize::MAX)).unwrap();
+    events.iter().map(|event| event.seq).collect()
+}
+
+/// Fails unless numbers are 1, 2, 3 and so on.
+#[track_caller]
+pub(crate) fn assert_gapless(seqs: &[i64]) {
+    let wanted: Vec<i64> = (1..).take(seqs.len()).collect();
+    assert_eq!(seqs, wanted);
+}

@@ -1,0 +1,135 @@
+//! Runs: what can be queued, and finding them again.
+
+use std::time::Duration;
+
+use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, block_on};
+use serde_json::json;
+
+use crate::on_both;
+use crate::place::{Place, findings};
+
+on_both!(
+    a_run_needs_its_prompt_and_its_parent,
+    pages_go_from_new_to_old,
+    a_run_is_found_by_a_unique_prefix,
+);
+
+const LEASE: Duration = Duration::from_mins(1);
+
+fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let prompt = place.prompt(&project);
+    let strange = place.prompt(&other);
+    let queue = |prompt, kind, parent| {
+        let new = NewRun {
+            prompt,
+            kind,
+            parent,
+        };
+        block_on(store.queue_run(&project, new))
+    };
+    let refused = |prompt, kind, parent| queue(prompt, kind, parent).unwrap_err().to_string();
+    assert_eq!(
+        refused(strange, RunKind::First, None),
+        format!("no prompt `{strange}`")
+    );
+    let first = queue(prompt, RunKind::First, None).unwrap();
+    assert_eq!(
+        refused(prompt, RunKind::First, Some(first)),
+        "a first run has no parent"
+    );
+    assert_eq!(
+        refused(prompt, RunKind::Retry, None),
+        "a run of kind `retry` needs a parent"
+    );
+    assert_eq!(
+        refused(prompt, RunKind::Continue, Some(first)),
+        format!("run `{first}` has not finished, so none can follow it")
+    );
+    let elsewhere = place.queue(&store, &other, 1)[0];
+    assert_eq!(
+        refused(prompt, RunKind::Retry, Some(elsewhere)),
+        format!("no run `{elsewhere}`")
+    );
+
+    let claim = block_on(store.claim_run("w", LEASE)).unwrap().unwrap();
+    assert_eq!(claim.run.id, first);
+    assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
+    let second = queue(prompt, RunKind::Continue, Some(first)).unwrap();
+    let run = block_on(store.run(second.as_str())).unwrap();
+    assert_eq!((run.parent, run.kind), (Some(first), RunKind::Continue));
+    assert_eq!((run.state, run.attempt), (RunState::Queued, 0));
+    assert_eq!((run.project.as_str(), run.prompt), ("demo", prompt));
+
+    let kinds: Vec<String> = block_on(store.events_since(&project, 0, 10))
+        .unwrap()
+        .into_iter()
+        .map(|event| event.event.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        ["run:queued", "run:started", "run:finished", "run:queued"]
+    );
+    assert_eq!(findings(&store), []);
+}
+
+fn pages_go_from_new_to_old(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let mut wanted = place.queue(&store, &project, 13);
+    place.queue(&store, &other, 2);
+    wanted.extend(place.queue(&store, &project, 12));
+    for _ in 0..5 {
+        let claim = block_on(store.claim_run("w", LEASE)).unwrap().unwrap();
+        block_on(store.finish_run(&claim, &json!(0))).unwrap();
+    }
+    let pages = |state, limit| {
+        let mut page = RunPage {
+            limit,
+            state,
+            ..RunPage::default()
+        };
+        let mut ids: Vec<Id> = Vec::new();
+        loop {
+            let runs = block_on(store.runs(&project, page)).unwrap();
+            assert!(runs.len() <= limit);
+            ids.extend(runs.iter().map(|run| run.id));
+            match runs.last() {
+                Some(last) => page.before = Some(last.id),
+                None => return ids,
+            }
+        }
+    };
+    wanted.reverse();
+    for limit in [1, 7, 100] {
+        assert_eq!(pages(None, limit), wanted);
+        assert_eq!(pages(Some(RunState::Finished), limit), wanted[20..]);
+        assert_eq!(pages(Some(RunState::Queued), limit), wanted[..20]);
+        assert_eq!(pages(Some(RunState::Running), limit), []);
+    }
+}
+
+fn a_run_is_found_by_a_unique_prefix(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let ids = place.queue(&store, &project, 8);
+    for id in &ids {
+        assert_eq!(block_on(store.run(id.as_str())).unwrap().id, *id);
+        let upper = id.to_string().to_uppercase();
+        assert_eq!(block_on(store.run(&upper)).unwrap().id, *id);
+    }
+    let StoreError::Unknown {
+        what, candidates, ..
+    } = block_on(store.run(&ids[0].as_str()[..2])).unwrap_err()
+    else {
+        panic!("a prefix of all is ambiguous");
+    };
+    assert_eq!((what, candidates.len()), ("run", 5));
+    for unknown in ["zzz", "", "i", "%", "1hf7yat00efp05x"] {
+        let said = block_on(store.run(unknown)).unwrap_err().to_string();
+        assert_eq!(said, format!("no run `{unknown}`"));
+    }
+}
