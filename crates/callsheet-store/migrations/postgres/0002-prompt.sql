@@ -14,7 +14,7 @@ create index body_of_base on body (base) where base is not null;
 
 create table prompt (
   key bigint generated always as identity primary key,
-  id text collate "C" not null unique,
+  id text collate "C" not null,
   project bigint not null references project (key),
   sealed_at bigint not null,
   recipe text collate "C" not null,
@@ -23,10 +23,9 @@ create table prompt (
   bytes bigint not null,
   tokens bigint,
   seal bytea not null,
+  unique (project, id),
   unique (project, seal)
 );
-
-create index prompt_of_project on prompt (project, id);
 
 create table document (
   prompt bigint not null references prompt (key),

@@ -12,7 +12,7 @@ create index body_of_base on body (base) where base is not null;
 
 create table prompt (
   key integer primary key,
-  id text not null unique,
+  id text not null,
   project integer not null references project (key),
   sealed_at integer not null,
   recipe text not null,
@@ -21,10 +21,9 @@ create table prompt (
   bytes integer not null,
   tokens integer,
   seal blob not null,
+  unique (project, id),
   unique (project, seal)
 ) strict;
-
-create index prompt_of_project on prompt (project, id);
 
 create table document (
   prompt integer not null references prompt (key),
