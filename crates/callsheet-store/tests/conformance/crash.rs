@@ -42,7 +42,7 @@ fn largest(said: &[String], kind: &str) -> i64 {
 
 fn what_was_acknowledged_survives_the_writer(place: &Place) {
     // A server outlives its clients anyway, so fewer of them have to die.
-    let kills = if place.is_sqlite() { 48 } else { 12 };
+    let kills = if place.is_sqlite() { 80 } else { 15 };
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let run = place.queue(&store, &project, 1)[0];

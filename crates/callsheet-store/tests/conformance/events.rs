@@ -15,6 +15,7 @@ use crate::process::{Part, Process};
 on_both!(
     events_come_back_as_they_were,
     threads_get_numbers_without_a_gap,
+    who_fails_leaves_the_others_alone,
     processes_get_numbers_without_a_gap,
     any_sequence_of_appends_is_numbered_through,
     odd_texts_survive_and_nul_is_refused,
@@ -102,6 +103,37 @@ fn threads_get_numbers_without_a_gap(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     assert_gapless(&got);
     assert_eq!(seqs(&store, &project), got);
+    assert_eq!(findings(&store), []);
+}
+
+fn who_fails_leaves_the_others_alone(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let nobody = "0000000000000z".parse().unwrap();
+    let strange = NewEvent {
+        run: Some(nobody),
+        ..event(0)
+    };
+    let mut text = event(0);
+    text.event.kind.push(char::MIN);
+    let bad = [strange, text];
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let (store, project, bad) = (&store, &project, &bad);
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let good = vec![event(1), event(2)];
+                    block_on(store.append_events(project, good)).unwrap();
+                    // The number is taken before the text is refused.
+                    let mixed = vec![event(3), bad[number % 2].clone()];
+                    block_on(store.append_events(project, mixed)).unwrap_err();
+                }
+            });
+        }
+    });
+    let there = seqs(&store, &project);
+    assert_eq!(there.len(), 8 * 20 * 2);
+    assert_gapless(&there);
     assert_eq!(findings(&store), []);
 }
 

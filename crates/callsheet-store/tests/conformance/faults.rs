@@ -69,14 +69,22 @@ pub(crate) fn fill_part(part: &Part) {
         let event: NewEvent = Event::new("test:large", [("text", text.into())], "").into();
         block_on(store.append_events(&project, vec![event.clone(), event]))
     };
-    let mut count = 0;
-    let refused = loop {
-        match append() {
-            Ok(_) => count += 2,
-            Err(error) => break error,
+    // Several at once, because they share a transaction, which a full disk ends for all of them.
+    let fill = || {
+        for count in 0..10_000 {
+            if let Err(error) = append() {
+                return (count * 2, error);
+            }
         }
-        assert!(count < 10_000, "the disk does not get full");
+        panic!("the disk does not get full");
     };
+    let filled: Vec<(usize, StoreError)> = std::thread::scope(|scope| {
+        let fillers: Vec<_> = (0..3).map(|_| scope.spawn(fill)).collect();
+        let join = |filler: std::thread::ScopedJoinHandle<'_, _>| filler.join().unwrap();
+        fillers.into_iter().map(join).collect()
+    });
+    let count: usize = filled.iter().map(|(count, _)| count).sum();
+    let refused = &filled[0].1;
     part.say(&refused.to_string());
     assert!(matches!(refused, StoreError::Unavailable { .. }));
     assert_eq!(seqs(&store, &project).len(), count);
