@@ -71,7 +71,13 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
         .collect();
     assert_eq!(
         kinds,
-        ["run:queued", "run:started", "run:finished", "run:queued"]
+        [
+            "prompt:sealed",
+            "run:queued",
+            "run:started",
+            "run:finished",
+            "run:queued"
+        ]
     );
     assert_eq!(findings(&store), []);
 }

@@ -60,10 +60,7 @@ fn words_are_found_the_best_first(place: &Place) {
         assert_eq!(places(nothing), [], "{nothing:?}");
     }
     let hit = search(&store, &project, "form").remove(0);
-    assert_eq!(
-        hit.snippet,
-        "Login, login and login_form: fix src/login.rs."
-    );
+    assert_eq!(hit.snippet, "in, login and login_form: fix src/login.rs.");
     let HitPlace::Prompt {
         prompts,
         section,
