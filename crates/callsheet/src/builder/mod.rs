@@ -237,16 +237,14 @@ impl PromptBuilder {
     /// Appends keys and texts as Markdown, one line for each; a key may come more than once.
     ///
     /// For callers whose values have a text form of their own. No name is special here.
-    pub fn add_context_lines(&mut self, name: &str, lines: &[(String, String)]) {
+    pub fn add_context_lines(&mut self, name: &str, lines: Vec<(String, String)>) {
         let field = format!("context[{}]", self.sections_added);
         self.sections_added += 1;
-        if lines.is_empty() {
-            return;
+        if !lines.is_empty() {
+            let whole = json!(lines).to_string();
+            self.context
+                .push(section_piece(name, &whole, lines.into_iter(), &field));
         }
-        let whole = json!(lines).to_string();
-        let lines = lines.iter().map(|(key, text)| (key.as_str(), text.clone()));
-        self.context
-            .push(section_piece(name, &whole, lines, &field));
     }
 
     /// Sets the tools, replacing earlier ones.

@@ -15,10 +15,10 @@ pub(super) fn input_piece(name: &str, field: &str, text: &str) -> Piece {
 }
 
 /// Returns named data as Markdown: a title, then a line for each key; `whole` is all of the data as text.
-pub(super) fn section_piece<'a>(
+pub(super) fn section_piece(
     name: &str,
     whole: &str,
-    lines: impl Iterator<Item = (&'a str, String)>,
+    lines: impl Iterator<Item = (impl AsRef<str>, String)>,
     field: &str,
 ) -> Piece {
     let source = Origin::new(OriginKind::Input, format!("{field}.data"), whole);
@@ -32,6 +32,7 @@ pub(super) fn section_piece<'a>(
         Transform::Converted,
     ));
     for (key, text) in lines {
+        let key = key.as_ref();
         body.push_frame("\n- **");
         body.push(&Traced::transformed(
             key,

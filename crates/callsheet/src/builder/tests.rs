@@ -126,10 +126,10 @@ fn only_markdown_files_at_the_top_are_templates() {
 #[test]
 fn lines_keep_their_order_and_may_repeat() {
     let mut builder = PromptBuilder::new();
-    builder.add_context_lines("system_info", &[]);
+    builder.add_context_lines("system_info", Vec::new());
     let lines = [("1", "a"), ("b", ""), ("1", "x\ny")];
     let lines = lines.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    builder.add_context_lines("task_depth", &lines);
+    builder.add_context_lines("task_depth", lines.to_vec());
     let expected = "## Task Depth\n- **1:** a\n- **b:** \n- **1:** x\ny";
     assert_eq!(prompt(&builder), expected);
 }
