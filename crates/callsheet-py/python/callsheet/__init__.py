@@ -19,3 +19,8 @@ __all__ = [
     "compose_messages",
     "compose_run",
 ]
+
+# People and pickles know them by where they are imported from.
+for _public in (Error, PromptBuilder, build_prompt_system_append, compose, compose_messages, compose_run):
+    _public.__module__ = __name__
+del _public
