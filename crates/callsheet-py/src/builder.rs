@@ -177,7 +177,13 @@ impl Builder {
         })
     }
 
-    fn add_depth(&self, py: Python<'_>, numbers: Vec<(String, i128)>) -> PyResult<()> {
+    fn add_depth(
+        &self,
+        py: Python<'_>,
+        numbers: Vec<(String, i128)>,
+        missing: &str,
+    ) -> PyResult<()> {
+        let missing = rule(py, missing)?;
         let number = |number: i128| {
             i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
         };
@@ -188,6 +194,7 @@ impl Builder {
         // Data without any of the numbers still asks for rules, those of the outermost task.
         data.entry("depth").or_insert_with(|| Value::from(0));
         self.with(py, |builder| {
+            builder.set_missing(missing);
             builder.add_context_section("task_depth", &data)
         })
     }

@@ -98,6 +98,14 @@ def test_a_declared_name_wins_over_a_stem(write: Write) -> None:
     assert builder.get_template("B") is None, "case counts"
 
 
+def test_of_equal_names_the_first_file_wins(write: Write) -> None:
+    files: dict[str, str | bytes] = {"z.md": "---\nname: n\n---\nZ", "a.md": "---\nname: n\n---\nA"}
+    builder = PromptBuilder(prompts_dir=write(files))
+    assert builder.get_template("n") == "A"
+    assert builder.get_template("z") == "Z", "the stem stays good"
+    assert [event["type"] for event in builder.compose().events] == ["template:diagnostic"]
+
+
 @pytest.mark.parametrize(
     ("content", "variables", "expected"),
     [
@@ -171,6 +179,21 @@ def test_strictness_can_be_chosen_for_one_call(write: Write) -> None:
         with pytest.raises(ValueError, match="^Required variable 'x' not provided for template 't'$"):
             call("t", strict=True)
     assert lax.render_template("t") == "[]"
+
+
+def test_execution_rules_are_as_strict_as_the_builder(write: Write) -> None:
+    folder = write({"plan-structure-guide.md": "[{{max_steps}} {{more}}]", "t.md": "{{x}}"})
+    lax, strict = PromptBuilder(prompts_dir=folder), PromptBuilder(prompts_dir=folder, strict=True)
+    with pytest.raises(ValueError):
+        lax.render_template("t", strict=True)
+    lax.add_context_section("task_depth", {"depth": 0})
+    assert lax.build_task_prompt() == "[20 ]"
+    strict.render_template("t", strict=False)
+    with pytest.raises(ValueError, match="^Required variable 'more' not provided"):
+        strict.add_context_section("task_depth", {"depth": 0})
+    kept = PromptBuilder(prompts_dir=folder, missing="keep")
+    kept.add_context_section("task_depth", {"depth": 0})
+    assert kept.build_task_prompt() == "[20 {{more}}]"
 
 
 def test_a_refused_identity_leaves_the_one_before(write: Write) -> None:

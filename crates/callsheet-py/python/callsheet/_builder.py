@@ -127,7 +127,7 @@ class PromptBuilder:
         if name == _TASK_DEPTH:
             numbers = dict(items)
             depths = [(key, _integer(key, numbers[key])) for key in _DEPTHS if key in numbers]
-            self._native.add_depth(depths)
+            self._native.add_depth(depths, self._rule(None))
         else:
             self._native.add_lines(name, [(str(key), str(value)) for key, value in items])
 
