@@ -90,7 +90,7 @@ fn composed(
 ) -> Result<callsheet::Composition, Error> {
     let root = root.map(Root::open).transpose()?;
     let options = asked.options()?;
-    let recipe = recipe::find(name, root.as_ref())?;
+    let found = recipe::find(name, root.as_ref())?;
     let inputs = root.map_or_else(Inputs::nowhere, Inputs::new);
-    callsheet::compose(&recipe, input, &inputs, &options)
+    callsheet::compose(found.recipe(), input, &inputs, &options)
 }

@@ -1,7 +1,6 @@
 //! Recipes by name: those of a project first, then the ones that come with the library.
 
 use std::collections::BTreeSet;
-use std::ops::Deref;
 
 use super::{RECIPE_FILE, Recipe, built_in, built_in_names};
 use crate::inputs::{Globs, Root, read_folder};
@@ -20,29 +19,46 @@ pub enum Found {
     Own(Box<Recipe>),
 }
 
-impl Deref for Found {
-    type Target = Recipe;
-
-    fn deref(&self) -> &Recipe {
+impl Found {
+    /// Returns the recipe.
+    pub fn recipe(&self) -> &Recipe {
         match self {
             Self::BuiltIn(recipe) => recipe,
             Self::Own(recipe) => recipe,
+        }
+    }
+
+    /// Returns the words for where it is from.
+    pub fn home(&self) -> &str {
+        match self {
+            Self::BuiltIn(_) => "built in",
+            Self::Own(recipe) => &recipe.home,
         }
     }
 }
 
 /// Finds a recipe: one of the project where a folder has its name, else one that comes with the library.
 pub fn find(name: &str, root: Option<&Root>) -> Result<Found, Error> {
-    let home = format!("{RECIPES}/{name}");
     let is_name = !name.is_empty() && !name.contains('/') && !matches!(name, "." | "..");
-    if let Some(root) = root.filter(|root| is_name && root.has_folder(&home)) {
-        let folder = read_folder(root, &home).map_err(|(path, refusal)| bad(path, &refusal))?;
-        return Ok(Found::Own(Box::new(Recipe::parse(name, &home, folder)?)));
+    let home = format!("{RECIPES}/{name}");
+    // One that cannot be read is told of, and not passed over for one that comes along.
+    let here = |root: &&Root| {
+        is_name && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
+    };
+    if let Some(root) = root.filter(here) {
+        return Ok(Found::Own(Box::new(read(name, root)?)));
     }
     match built_in(name) {
         Some(recipe) => Ok(Found::BuiltIn(recipe?)),
         None => Err(Error::unknown("recipe", name, known(root)?)),
     }
+}
+
+/// Reads one of a project's own recipes.
+pub fn read(name: &str, root: &Root) -> Result<Recipe, Error> {
+    let home = format!("{RECIPES}/{name}");
+    let folder = read_folder(root, &home).map_err(|(path, refusal)| bad(path, &refusal))?;
+    Recipe::parse(name, &home, folder)
 }
 
 fn bad(path: String, refusal: &Refusal) -> Error {
@@ -82,12 +98,13 @@ mod tests {
             fs::write(folder.join(RECIPE_FILE), TOML).unwrap();
         }
         fs::create_dir_all(place.path().join(RECIPES).join("half")).unwrap();
+        fs::write(place.path().join(RECIPES).join("run"), "no folder").unwrap();
         let root = Root::open(place.path()).unwrap();
         let root = Some(&root);
         assert!(matches!(find("mine", root), Ok(Found::Own(_))));
         assert!(matches!(find("pack", root), Ok(Found::Own(_))));
         assert!(matches!(find("pack", None), Ok(Found::BuiltIn(_))));
-        assert_eq!(find("run", root).unwrap().name, "run");
+        assert_eq!(find("run", root).unwrap().recipe().name, "run");
         let error = find("min", root).unwrap_err();
         assert_eq!(error.to_string(), "no recipe named `min`");
         let known = ["injection", "layers", "messages", "mine", "pack", "run"];

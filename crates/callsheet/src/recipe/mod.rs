@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use builtin::{built_in, built_in_names};
 pub use condition::Condition;
-pub use find::{Found, RECIPES, find};
+pub use find::{Found, RECIPES, find, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{Limit, Notice};
 
