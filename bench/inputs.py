@@ -11,6 +11,7 @@ ARTIFACTS = "_bmad-output/implementation-artifacts"
 KEY = "7c-42"
 ARTIFACT_COUNT = 10_000
 MATCHING = 20
+TEMPLATES = 20
 TREE_FILES = 4_000
 TREE_BYTES = 20_000_000
 
@@ -82,6 +83,28 @@ def make_artifacts(root: Path) -> None:
     folder.mkdir(parents=True)
     for name in artifact_names(rng):
         (folder / name).write_text(prose(rng, rng.randint(1_000, 4_000)))
+
+
+def make_templates(root: Path) -> None:
+    """Writes templates with headers and placeholders, `TEMPLATES` in all."""
+    rng = random.Random(3)
+    for number in range(TEMPLATES):
+        names = [f"value_{nth}" for nth in range(4)]
+        variables = [f"  - name: {name}\n    required: true\n    description: {rng.choice(WORDS)}" for name in names[:3]]
+        variables.append(f"  - name: {names[3]}\n    default: {rng.choice(WORDS)} {number}")
+        header = [f"name: template-{number}", "category: task", "variables:", *variables]
+        body = [f"{line} {{{{{rng.choice(names)}}}}}" for line in prose(rng, 3_000).splitlines()]
+        (root / f"file_{number}.md").write_text("\n".join(["---", *header, "---", *body, ""]))
+
+
+def make_stories(root: Path) -> None:
+    """Writes a project in which half of the artifacts belong to one story."""
+    rng = random.Random(4)
+    folder = root / ARTIFACTS
+    folder.mkdir(parents=True)
+    for number in range(MATCHING):
+        (folder / f"notes-{KEY}-{number}.md").write_text(prose(rng, 3_000))
+        (folder / f"notes-9z-{number}.md").write_text(prose(rng, 3_000))
 
 
 def make_tree(root: Path) -> None:

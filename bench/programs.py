@@ -25,6 +25,34 @@ def callsheet() -> Path:
     return root / "target" / "release" / "callsheet"
 
 
+def python_packages() -> Path | None:
+    """Builds the Python package for release, installs it beside PyYAML and returns the folder of both, or nothing."""
+    folder = WORK / "packages"
+    mark = folder / "PyYAML"
+
+    def install() -> None:
+        venv.create(folder, with_pip=True, clear=True)
+        pip_install(folder, "PyYAML")
+        mark.touch()
+
+    # The dependency once, the package each time: cargo knows whether there is anything to do.
+    if installed("PyYAML", mark, install) is None:
+        return None
+    say("building the Python package")
+    try:
+        pip_install(folder, "--force-reinstall", "--no-deps", str(BENCH.parent / "crates" / "callsheet-py"))
+    except subprocess.CalledProcessError as error:
+        say(f"skipped: the Python package cannot be built: {last_line(error)}")
+        return None
+    return next((folder / "lib").glob("python*/site-packages"))
+
+
+def pip_install(folder: Path, *what: str) -> None:
+    """Installs something from the registry or a folder into a virtual environment."""
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *what], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
 def files_to_prompt() -> Path | None:
     """Installs files-to-prompt and returns where it is, or nothing."""
     folder = WORK / "python"
@@ -32,8 +60,7 @@ def files_to_prompt() -> Path | None:
 
     def install() -> None:
         venv.create(folder, with_pip=True, clear=True)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "files-to-prompt"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        pip_install(folder, "files-to-prompt")
 
     return installed("files-to-prompt", program, install)
 
@@ -61,8 +88,13 @@ def installed(name: str, program: Path, install) -> Path | None:
     try:
         install()
     except (OSError, subprocess.CalledProcessError) as error:
-        cause = getattr(error, "stderr", None)
-        lines = cause.decode(errors="replace").strip().splitlines() if cause else [str(error)]
-        say(f"skipped: {name} cannot be installed: {lines[-1] if lines else error}")
+        say(f"skipped: {name} cannot be installed: {last_line(error)}")
         return None
     return program if program.exists() else None
+
+
+def last_line(error: Exception) -> str:
+    """Returns the last thing that a failed program said, or what the error is."""
+    cause = getattr(error, "stderr", None)
+    lines = cause.decode(errors="replace").strip().splitlines() if cause else []
+    return lines[-1] if lines else str(error)

@@ -1,17 +1,15 @@
 //! The project a command works on: its root, its settings, its recipes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callsheet::inputs::{Disk, read_folder};
-use callsheet::recipe::{RECIPE_FILE, built_in, built_in_names};
-use callsheet::{Inputs, Recipe, Root};
+use callsheet::inputs::Disk;
+use callsheet::recipe::RECIPE_FILE;
+pub(crate) use callsheet::recipe::{Found, RECIPES};
+use callsheet::{Inputs, Recipe, Root, recipe};
 
 use crate::failure::Failure;
 use crate::settings::{FILE, Settings};
-
-/// The folder of a project's own recipes.
-pub(crate) const RECIPES: &str = "callsheet/recipes";
 
 /// The folder of a project's own templates.
 pub(crate) const TEMPLATES: &str = "callsheet/templates";
@@ -26,29 +24,6 @@ pub(crate) struct Project {
     pub(crate) settings: Settings,
     /// The settings file as it was written, for what is read from it only when somebody asks.
     pub(crate) settings_text: String,
-}
-
-/// A recipe, and where it is from.
-pub(crate) enum Found {
-    BuiltIn(&'static Recipe),
-    Own(Box<Recipe>),
-}
-
-impl Found {
-    pub(crate) fn recipe(&self) -> &Recipe {
-        match self {
-            Self::BuiltIn(recipe) => recipe,
-            Self::Own(recipe) => recipe,
-        }
-    }
-
-    /// Returns the words for where it is from.
-    pub(crate) fn home(&self) -> String {
-        match self {
-            Self::BuiltIn(_) => "built in".to_owned(),
-            Self::Own(recipe) => format!("{RECIPES}/{}", recipe.name),
-        }
-    }
 }
 
 impl Project {
@@ -98,37 +73,12 @@ impl Project {
 
     /// Finds a recipe: the project's own first, then the built-in ones.
     pub(crate) fn recipe(&self, name: &str) -> Result<Found, Failure> {
-        let own = self.own_recipes()?;
-        let halfway = !name.is_empty()
-            && !name.contains(['/', '.'])
-            && self.root.join(RECIPES).join(name).is_dir();
-        if own.contains_key(name) || halfway {
-            return Ok(Found::Own(Box::new(self.own_recipe(name)?)));
-        }
-        match built_in(name) {
-            Some(recipe) => Ok(Found::BuiltIn(recipe?)),
-            None => {
-                let known: BTreeSet<String> = own
-                    .into_keys()
-                    .chain(built_in_names().map(str::to_owned))
-                    .collect();
-                Err(callsheet::Error::unknown("recipe", name, known).into())
-            }
-        }
+        Ok(recipe::find(name, Some(&self.open()?))?)
     }
 
     /// Reads one of the project's own recipes.
     pub(crate) fn own_recipe(&self, name: &str) -> Result<Recipe, Failure> {
-        let shown = format!("{RECIPES}/{name}");
-        let folder = read_folder(&self.open()?, &shown).map_err(|(path, refusal)| {
-            let detail = if refusal.detail.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", refusal.detail)
-            };
-            Failure::input(format!("{path}: {}{detail}", refusal.reason.sentence()))
-        })?;
-        Ok(Recipe::parse(name, &shown, folder)?)
+        Ok(recipe::read(name, &self.open()?)?)
     }
 
     /// Returns the names of the project's own recipes, sorted, with their folders.

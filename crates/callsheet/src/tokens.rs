@@ -53,6 +53,9 @@ impl FromStr for Encoding {
     }
 }
 
+/// So many counts are kept before they are forgotten, so that a program which runs for weeks does not grow.
+const MOST_COUNTS: usize = 16_384;
+
 static COUNTS: Mutex<BTreeMap<(Encoding, Fingerprint), usize>> = Mutex::new(BTreeMap::new());
 
 /// Returns how many tokens `text` is; text that looks like a special token counts as ordinary text.
@@ -73,6 +76,9 @@ pub fn count(encoding: Encoding, text: &str) -> usize {
     }
     let tokens = count_afresh(encoding, text);
     if let Ok(mut counts) = COUNTS.lock() {
+        if counts.len() >= MOST_COUNTS {
+            counts.clear();
+        }
         counts.insert(key, tokens);
     }
     tokens

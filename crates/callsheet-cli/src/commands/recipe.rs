@@ -218,7 +218,7 @@ fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, F
         let known = own.contains_key(name) || built_in(name).is_some();
         match project.recipe(name) {
             Err(failure) if !known => return Err(failure),
-            Ok(found) => problems.extend(findings(found.recipe(), &found.home())),
+            Ok(found) => problems.extend(findings(found.recipe(), found.home())),
             Err(failure) => problems.push(failure.text()),
         }
     }

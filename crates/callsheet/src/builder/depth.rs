@@ -11,7 +11,7 @@ pub(super) fn select(
     data: &Map<String, Value>,
     field: &str,
 ) -> Result<(&'static str, Map<String, Value>), Error> {
-    let number = |name: &str, default: i64| match data.get(name) {
+    let number = |name: &str, default: i128| match data.get(name) {
         None => Ok(default),
         Some(value) => integer(value).ok_or_else(|| bad(field, name, "an integer", value)),
     };
@@ -21,7 +21,7 @@ pub(super) fn select(
     if depth < 0 {
         return Err(bad(field, "depth", "an integer from 0", &data["depth"]));
     }
-    let text = |number: i64| Value::from(number.to_string());
+    let text = |number: i128| Value::from(number.to_string());
     let (template, variables) = if depth >= max_depth {
         ("execution-focus", vec![])
     } else if depth == 0 {
@@ -42,9 +42,9 @@ pub(super) fn select(
 }
 
 /// Takes integers, and texts that are one, as Python's `int` does.
-fn integer(value: &Value) -> Option<i64> {
+fn integer(value: &Value) -> Option<i128> {
     match value {
-        Value::Number(number) => number.as_i64(),
+        Value::Number(number) => number.as_i128(),
         Value::String(text) => crate::text::strip(text).parse().ok(),
         _ => None,
     }

@@ -12,7 +12,7 @@ mod prompts;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use memory::{FileMemory, MemorySource, ProjectContext, RuleSource};
 pub(crate) use prepare::prepare;
@@ -119,8 +119,13 @@ impl PromptBuilder {
     /// Sets what happens to placeholders without a value: empty text by default.
     #[must_use]
     pub fn with_missing(mut self, missing: Missing) -> Self {
-        self.missing = missing;
+        self.set_missing(missing);
         self
+    }
+
+    /// Changes what happens to placeholders without a value in what is rendered from here on.
+    pub fn set_missing(&mut self, missing: Missing) {
+        self.missing = missing;
     }
 
     /// Renders the template of that name as the identity; an unknown name leaves the identity empty.
@@ -226,8 +231,27 @@ impl PromptBuilder {
             }
             return Ok(());
         }
-        self.context.push(section_piece(name, data, &field));
+        let whole = Value::Object(data.clone()).to_string();
+        let lines = data.iter().map(|(key, value)| {
+            let text = value.as_str().map(str::to_owned);
+            (key.as_str(), text.unwrap_or_else(|| value.to_string()))
+        });
+        self.context
+            .push(section_piece(name, &whole, lines, &field));
         Ok(())
+    }
+
+    /// Appends keys and texts as Markdown, one line for each; a key may come more than once.
+    ///
+    /// For callers whose values have a text form of their own. No name is special here.
+    pub fn add_context_lines(&mut self, name: &str, lines: Vec<(String, String)>) {
+        let field = format!("context[{}]", self.sections_added);
+        self.sections_added += 1;
+        if !lines.is_empty() {
+            let whole = json!(lines).to_string();
+            self.context
+                .push(section_piece(name, &whole, lines.into_iter(), &field));
+        }
     }
 
     /// Sets the tools, replacing earlier ones.

@@ -1,7 +1,5 @@
 //! Input fields as pieces of a prompt.
 
-use serde_json::{Map, Value};
-
 use crate::prepare::Piece;
 use crate::text::title;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -16,10 +14,14 @@ pub(super) fn input_piece(name: &str, field: &str, text: &str) -> Piece {
     }
 }
 
-/// Returns named data as Markdown: a title, then a line for each key.
-pub(super) fn section_piece(name: &str, data: &Map<String, Value>, field: &str) -> Piece {
-    let whole = Value::Object(data.clone()).to_string();
-    let source = Origin::new(OriginKind::Input, format!("{field}.data"), &whole);
+/// Returns named data as Markdown: a title, then a line for each key; `whole` is all of the data as text.
+pub(super) fn section_piece(
+    name: &str,
+    whole: &str,
+    lines: impl Iterator<Item = (impl AsRef<str>, String)>,
+    field: &str,
+) -> Piece {
+    let source = Origin::new(OriginKind::Input, format!("{field}.data"), whole);
     let name_origin = Origin::new(OriginKind::Input, format!("{field}.name"), name);
     let mut body = Traced::frame("## ");
     let heading = title(&name.replace('_', " "));
@@ -29,18 +31,16 @@ pub(super) fn section_piece(name: &str, data: &Map<String, Value>, field: &str) 
         name.len(),
         Transform::Converted,
     ));
-    for (key, value) in data {
+    for (key, text) in lines {
+        let key = key.as_ref();
         body.push_frame("\n- **");
         body.push(&Traced::transformed(
-            key.as_str(),
+            key,
             &source,
             whole.len(),
             Transform::Converted,
         ));
         body.push_frame(":** ");
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
         let origin = Origin::new(OriginKind::Input, format!("{field}.data.{key}"), &text);
         body.push(&Traced::whole(text, &origin));
     }

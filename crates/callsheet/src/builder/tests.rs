@@ -124,6 +124,30 @@ fn only_markdown_files_at_the_top_are_templates() {
 }
 
 #[test]
+fn lines_keep_their_order_and_may_repeat() {
+    let mut builder = PromptBuilder::new();
+    builder.add_context_lines("system_info", Vec::new());
+    let lines = [("1", "a"), ("b", ""), ("1", "x\ny")];
+    let lines = lines.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    builder.add_context_lines("task_depth", lines.to_vec());
+    let expected = "## Task Depth\n- **1:** a\n- **b:** \n- **1:** x\ny";
+    assert_eq!(prompt(&builder), expected);
+}
+
+#[test]
+fn a_placeholder_without_value_is_treated_as_it_was_said_last() {
+    let folder = templates(&[("a.md", "[{{v}}]")]);
+    let mut builder = builder_in(folder.path());
+    let mut rendered = |missing| {
+        builder.set_missing(missing);
+        builder.render_template("a", &no_variables())
+    };
+    assert_eq!(rendered(Missing::Keep).unwrap().unwrap(), "[{{v}}]");
+    assert!(rendered(Missing::Error).is_err());
+    assert_eq!(rendered(Missing::Empty).unwrap().unwrap(), "[]");
+}
+
+#[test]
 fn templates_are_given_raw_and_rendered() {
     let folder = templates(&[("a.md", "---\nname: x\n---\n\n {{v}}! \n"), ("e.md", "")]);
     let builder = builder_in(folder.path());

@@ -6,6 +6,7 @@
 mod builtin;
 mod condition;
 mod file;
+mod find;
 mod frame;
 mod limit;
 mod parse;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 pub use builtin::{built_in, built_in_names};
 pub use condition::Condition;
+pub use find::{Found, RECIPES, find, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{Limit, Notice};
 

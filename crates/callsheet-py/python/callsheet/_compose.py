@@ -1,0 +1,155 @@
+"""Recipes as functions. What they print is decided by the native half; here is how they are called."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from . import _native
+from ._native import Composition
+
+StrPath = str | os.PathLike[str]
+
+_AS_IT_IS: dict[str, Any] = {
+    "byte_budget": None,
+    "token_budget": None,
+    "encoding": "o200k",
+    "count_tokens": False,
+    "redact": False,
+    "redact_key": None,
+}
+
+
+def compose(
+    recipe: str,
+    input: Mapping[str, Any],
+    *,
+    root: StrPath | None = None,
+    byte_budget: int | None = None,
+    token_budget: int | None = None,
+    encoding: Literal["o200k", "cl100k"] = "o200k",
+    count_tokens: bool = False,
+    redact: bool | Literal["entropy"] = False,
+    redact_key: str | None = None,
+) -> Composition:
+    """Composes the prompt of a recipe for an input.
+
+    Args:
+        recipe: The name of a recipe: one of the project in `callsheet/recipes/`, else one that comes along
+            (`injection`, `layers`, `messages`, `pack`, `run`).
+        input: The fields of the recipe, as they would stand in a JSON document. Paths may be path objects.
+        root: The folder of the project, the only one that is read. The current folder unless it is given.
+        byte_budget: The most bytes; optional sections give way, with a record.
+        token_budget: The most tokens; optional sections give way, with a record.
+        encoding: The vocabulary that tokens are counted with.
+        count_tokens: Whether tokens are counted even where no budget asks for them.
+        redact: Whether secrets of known formats become pseudonyms; `"entropy"` takes what looks random, too.
+        redact_key: What the pseudonyms are derived from.
+
+    Raises:
+        Error: A recipe, input or template is wrong, or the prompt does not fit.
+        TypeError: The input holds a value that JSON does not have.
+        ValueError: A budget is negative, or a number of the input is not finite.
+    """
+    asked = {
+        "byte_budget": _amount("byte_budget", byte_budget),
+        "token_budget": _amount("token_budget", token_budget),
+        "encoding": encoding,
+        "count_tokens": bool(count_tokens),
+        "redact": redact,
+        "redact_key": redact_key,
+    }
+    return _native.compose(recipe, input, _folder(root), asked)
+
+
+def compose_messages(input: Mapping[str, Any], *, root: StrPath | None = None) -> list[dict[str, str]]:
+    """Composes the recipe `messages` and returns its messages, each with `role` and `content`.
+
+    Args:
+        input: The fields of the recipe.
+        root: The folder of the project. The current folder unless it is given.
+
+    Raises:
+        Error: The input is wrong.
+    """
+    return _native.compose("messages", input, _folder(root), _AS_IT_IS).messages
+
+
+def compose_run(input: Mapping[str, Any]) -> str:
+    """Composes the recipe `run` and returns the final prompt; no file is read.
+
+    Args:
+        input: The fields of the recipe.
+
+    Raises:
+        Error: The input is wrong.
+    """
+    return _native.compose("run", input, None, _AS_IT_IS).text
+
+
+def build_prompt_system_append(
+    project_root: StrPath,
+    command_name: str,
+    story_keys: Iterable[str],
+    include_project_context: bool = True,
+    include_discovery: bool = False,
+    include_tech_spec: bool = False,
+    additional_files: Iterable[StrPath] | None = None,
+    *,
+    on_event: Callable[[str, dict[str, Any]], object] | None = None,
+    match: Literal["key", "substring"] = "key",
+    allow_outside: bool = False,
+) -> str:
+    """Builds the text to append to a system prompt: the files that belong to some stories, as XML.
+
+    Every call reads the files afresh. What does not exist or is no text is passed over.
+
+    Args:
+        project_root: The folder of the project.
+        command_name: The command that the agent runs; named in events and errors only.
+        story_keys: Files whose names match any of these keys are injected.
+        include_project_context: Whether `sprint-project-context.md` comes first.
+        include_discovery: Whether discovery files of the stories are injected.
+        include_tech_spec: Whether tech-spec files of the stories are injected.
+        additional_files: More files, in this order; a relative path is relative to the root.
+        on_event: Called with type and payload for each event, such as `injection:warning` or `injection:empty`.
+        match: `"key"` takes a key only where no letter or digit touches it, `"substring"` anywhere in a name.
+        allow_outside: Whether additional files may lie outside the root.
+
+    Raises:
+        Error: The text is over the limit; it is a `ValueError`.
+    """
+    input = {
+        "command_name": command_name,
+        "story_keys": _listed("story_keys", story_keys),
+        "include_project_context": bool(include_project_context),
+        "include_discovery": bool(include_discovery),
+        "include_tech_spec": bool(include_tech_spec),
+        "additional_files": _listed("additional_files", additional_files or ()),
+        "match": match,
+        "allow_outside": bool(allow_outside),
+    }
+    composition = _native.compose("injection", input, os.fspath(project_root), _AS_IT_IS)
+    if on_event is not None:
+        for event in composition.events:
+            on_event(event["type"], event["payload"])
+    return composition.text
+
+
+def _folder(root: StrPath | None) -> str:
+    return os.curdir if root is None else os.fspath(root)
+
+
+def _amount(name: str, amount: int | None) -> int | None:
+    if amount is not None and operator.index(amount) < 0:
+        raise ValueError(f"{name} must not be negative")
+    return amount
+
+
+def _listed(name: str, items: Iterable[StrPath]) -> list[StrPath]:
+    """Returns the items; a text is one, not a list of its letters."""
+    if isinstance(items, str):
+        raise TypeError(f"{name} must be a list of str, not a str")
+    return list(items)

@@ -1,0 +1,182 @@
+//! A composed prompt, as Python sees it: nothing of it can be changed, and every look gives values of one's own.
+
+use callsheet::SourceMap;
+use callsheet::recipe::Shape;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::tools::Tools;
+use crate::value::{Wide, to_python};
+
+/// A composed prompt with everything that explains it.
+#[pyclass(frozen, module = "callsheet")]
+#[derive(Debug)]
+pub(crate) struct Composition {
+    record: Record,
+    tools: Tools,
+}
+
+/// What is kept of a prompt, in a form that can be stored.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Record {
+    text: String,
+    /// The exact bytes, where they are not the text.
+    rendered: Option<String>,
+    messages: Value,
+    manifest: Map<String, Value>,
+    source_map: SourceMap,
+}
+
+impl Composition {
+    /// Takes what the library composed; `wide` are the integers of the input that JSON numbers cannot hold.
+    pub(crate) fn new(composed: callsheet::Composition, wide: Vec<Wide>) -> Self {
+        let is_list = composed.prompt.shape == Shape::Messages;
+        let rendered = is_list.then(|| composed.rendered().into_owned());
+        let record = Record {
+            rendered,
+            messages: json!(composed.messages()),
+            manifest: match json!(composed.manifest) {
+                Value::Object(manifest) => manifest,
+                _ => Map::new(),
+            },
+            text: composed.text,
+            // Its places serve the library only, and are not stored.
+            source_map: SourceMap {
+                places: Vec::new(),
+                ..composed.source_map
+            },
+        };
+        let tools = Tools::composed(composed.prompt.tools, wide);
+        Self { record, tools }
+    }
+
+    /// Puts tools as Python gave them in the place of those of the prompt.
+    pub(crate) fn with_tools(self, tools: Tools) -> Self {
+        Self { tools, ..self }
+    }
+
+    fn fact(&self, name: &str) -> &Value {
+        self.record.manifest.get(name).unwrap_or(&Value::Null)
+    }
+
+    fn exact(&self) -> &str {
+        let record = &self.record;
+        record.rendered.as_deref().unwrap_or(&record.text)
+    }
+}
+
+#[pymethods]
+impl Composition {
+    /// The text of all sections in order.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.record.text
+    }
+
+    /// The exact text that is handed over: `text`, or for a recipe of messages their compact JSON.
+    #[getter]
+    fn rendered(&self) -> &str {
+        self.exact()
+    }
+
+    /// The prompt as messages with `role` and `content`.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.record.messages)
+    }
+
+    /// The tools that go with the prompt.
+    #[getter]
+    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.tools.list(py)
+    }
+
+    /// The sections that made the prompt, in order; `tokens` is `None` where they were not counted.
+    #[getter]
+    fn sections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sections = to_python(py, self.fact("sections"))?;
+        for section in sections.try_iter()? {
+            section?
+                .cast::<PyDict>()?
+                .call_method1("setdefault", ("tokens", py.None()))?;
+        }
+        Ok(sections)
+    }
+
+    /// What happened that a person should hear of: `type` and `payload`.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.fact("events"))
+    }
+
+    /// The record of the composition: every section, what was left out and why.
+    #[getter]
+    fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &Value::Object(self.record.manifest.clone()))
+    }
+
+    /// Where each byte of `text` came from: `spans` in order, without gaps.
+    #[getter]
+    fn source_map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(self.record.source_map))
+    }
+
+    /// The fingerprint of the exact bytes, `b3:` and 64 digits.
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        self.fact("fingerprint").as_str().unwrap_or_default()
+    }
+
+    fn __repr__(&self) -> String {
+        let recipe = self.fact("recipe").get("name").and_then(Value::as_str);
+        let sections = self.fact("sections").as_array().map_or(0, Vec::len);
+        let plural = if sections == 1 { "" } else { "s" };
+        format!(
+            "<Composition of '{}': {sections} section{plural}, {} bytes, {}>",
+            recipe.unwrap_or_default(),
+            self.exact().len(),
+            self.fingerprint()
+        )
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(py.NotImplemented());
+        };
+        let other = other.get();
+        let same = py.detach(|| self.record == other.record);
+        let same = same && self.tools(py)?.eq(other.tools(py)?)?;
+        Ok(same.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, self.fingerprint()).hash()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restored = py.import("callsheet._native")?.getattr("restored")?;
+        // Texts, numbers and maps with texts as keys: serialising them cannot fail.
+        let record = py.detach(|| serde_json::to_string(&self.record).unwrap_or_default());
+        let state = (record, self.tools(py)?).into_pyobject(py)?;
+        (restored, state).into_pyobject(py)
+    }
+}
+
+/// Returns the composition that was stored.
+#[pyfunction]
+pub(crate) fn restored(
+    py: Python<'_>,
+    record: &str,
+    tools: &Bound<'_, PyList>,
+) -> PyResult<Composition> {
+    let record = py.detach(|| serde_json::from_str(record));
+    Ok(Composition {
+        record: record.map_err(|error| {
+            pyo3::exceptions::PyValueError::new_err(format!("no stored composition: {error}"))
+        })?,
+        tools: Tools::given(tools.as_any())?,
+    })
+}

@@ -1,0 +1,84 @@
+//! Errors of the library as exceptions, with the hint that a person needs.
+
+use callsheet::{Error, ErrorKind};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict as _, PyDict, PyTuple, PyType};
+
+/// How the text of an exception begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opening {
+    /// With the place, as the program prints it.
+    Place,
+    /// With the sentence; the place is in the attributes only.
+    Sentence,
+}
+
+/// Makes the exception for an error.
+pub(crate) fn exception(py: Python<'_>, error: &Error, opening: Opening) -> PyErr {
+    match instance(py, error, opening) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(other) => other,
+    }
+}
+
+fn instance<'py>(py: Python<'py>, error: &Error, opening: Opening) -> PyResult<Bound<'py, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(py, "callsheet", "Error")?;
+    let text = match opening {
+        Opening::Place => error.to_string(),
+        Opening::Sentence => {
+            let causes = error.causes().iter().map(|cause| format!("\n  {cause}"));
+            let sentence = std::iter::once(error.detail().to_owned());
+            sentence.chain(causes).collect()
+        }
+    };
+    let place = error.place();
+    let facts: Bound<'py, PyDict> = [
+        ("kind", kind(error.kind()).into_pyobject(py)?.into_any()),
+        ("detail", error.detail().into_pyobject(py)?.into_any()),
+        (
+            "file",
+            place.map(|place| &place.file).into_pyobject(py)?.into_any(),
+        ),
+        (
+            "line",
+            place
+                .and_then(|place| place.line)
+                .into_pyobject(py)?
+                .into_any(),
+        ),
+        ("hint", hint(error).into_pyobject(py)?.into_any()),
+        ("causes", PyTuple::new(py, error.causes())?.into_any()),
+    ]
+    .into_py_dict(py)?;
+    class.call((text,), Some(&facts))
+}
+
+fn kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::BadRecipe => "bad-recipe",
+        ErrorKind::BadInput => "bad-input",
+        ErrorKind::BadTemplate => "bad-template",
+        ErrorKind::UnknownName => "unknown-name",
+        ErrorKind::OverBudget => "over-budget",
+        ErrorKind::Unreadable => "unreadable",
+        _ => "other",
+    }
+}
+
+/// Returns what may help: the name that was probably meant, or those that are allowed and not told yet.
+fn hint(error: &Error) -> Option<String> {
+    let found = error.found()?;
+    let allowed = error.allowed();
+    let distance = |name: &&String| strsim::damerau_levenshtein(found, name);
+    let nearest = allowed.iter().min_by_key(distance)?;
+    let close = distance(&nearest) <= found.chars().count() / 3
+        || nearest.starts_with(found) && found.len() > 2;
+    if close {
+        return Some(format!("did you mean `{nearest}`?"));
+    }
+    let quoted: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
+    let told = quoted.iter().all(|name| error.detail().contains(name));
+    (!told).then(|| format!("allowed are {}", quoted.join(", ")))
+}

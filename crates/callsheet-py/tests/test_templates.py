@@ -1,0 +1,230 @@
+"""Templates: which files are one, what their headers say, what becomes of placeholders, and when they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Write
+
+from callsheet import Error, PromptBuilder
+
+
+def body(write: Write, content: str | bytes, name: str = "stem") -> str | None:
+    return PromptBuilder(prompts_dir=write({"stem.md": content})).get_template(name)
+
+
+def render(write: Write, content: str, variables: dict[Any, Any] | None, **options: Any) -> str | None:
+    return PromptBuilder(prompts_dir=write({"t.md": content}), **options).render_template("t", variables)
+
+
+def test_only_markdown_files_at_the_top_are_templates(write: Write) -> None:
+    folder = write({"UP.MD": "up", "n.txt": "n", ".h.md": "hidden", "README.md": "readme", "d.md/deep.md": "deep"})
+    builder = PromptBuilder(prompts_dir=folder)
+    assert builder.get_template(".h") == "hidden"
+    assert builder.get_template("README") == "readme"
+    for name in ("UP", "n", "d", "deep", "d.md/deep", "nothing", "", None, 5):
+        assert builder.get_template(name) is None  # type: ignore[arg-type]
+        assert builder.render_template(name, {"a": 1}) is None  # type: ignore[arg-type]
+
+
+def test_a_folder_that_is_none_has_no_templates(write: Write) -> None:
+    folder = write({"file": "x"})
+    for place in (folder / "file", folder / "missing"):
+        assert PromptBuilder(prompts_dir=place).get_template("a") is None
+
+
+def test_a_bad_file_hides_no_other(write: Write) -> None:
+    builder = PromptBuilder(prompts_dir=write({"a.md": "A", "bad.md": b"ok\xff", "z.md": "Z"}))
+    assert (builder.get_template("a"), builder.get_template("bad"), builder.get_template("z")) == ("A", None, "Z")
+    assert [event["type"] for event in builder.compose().events] == ["template:diagnostic"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("---\nname: n\n---\nB\n", "B"),
+        ("---\n---\nB", "B"),
+        ("---\n# c\n---\nB", "B"),
+        ("---\nname: stem\n---\n", ""),
+        ("", ""),
+        ("---\nname: t\nB", "---\nname: t\nB"),
+        ("---\nname: [unclosed\n---\nB", "---\nname: [unclosed\n---\nB"),
+        ("---\nHello\n---\nB", "---\nHello\n---\nB"),
+        ("---\n- a\n---\nB", "---\n- a\n---\nB"),
+        ("---\nname: stem\n---\nA\n\n---\n\nB", "A\n\n---\n\nB"),
+        ("---\ndescription: a --- b\n---\nB", "B"),
+        ("----\nname: t\n----\nB", "----\nname: t\n----\nB"),
+        (" ---\nname: t\n---\nB", "---\nname: t\n---\nB"),
+        ("---  \nname: stem\n---\t\nB", "B"),
+        ("\ufeff---\nname: stem\n---\nB", "B"),
+        ("---\r\nname: stem\r\n---\r\na\r\nb\rc", "a\nb\nc"),
+    ],
+)
+def test_headers(write: Write, content: str, expected: str) -> None:
+    assert body(write, content) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("name: 123", "123"),
+        ("name: yes", "yes"),
+        ("name: 2026-01-01", "2026-01-01"),
+        ("name: 012", "012"),
+        ("name: 1:30", "1:30"),
+        ("name: on", "on"),
+        ("name: 1.10", "1.10"),
+        ('name: "a b"', "a b"),
+        ("name: a\nname: b", "b"),
+    ],
+)
+def test_a_declared_name_is_read_as_it_is_written(write: Write, line: str, name: str) -> None:
+    header = f"---\n{line}\n---\nB"
+    assert body(write, header, name) == "B"
+    assert body(write, header, "stem") == "B", "the stem stays good"
+
+
+@pytest.mark.parametrize("line", ["name:", "name: null", "name: ~", 'name: ""', "name: [a]", "name: {a: b}"])
+def test_a_name_that_is_none_leaves_the_stem(write: Write, line: str) -> None:
+    assert body(write, f"---\n{line}\n---\nB") == "B"
+
+
+def test_a_declared_name_wins_over_a_stem(write: Write) -> None:
+    files: dict[str, str | bytes] = {"a.md": "---\nname: b\n---\nfrom a", "b.md": "from b"}
+    builder = PromptBuilder(prompts_dir=write(files))
+    assert builder.get_template("b") == "from a"
+    assert builder.get_template("B") is None, "case counts"
+
+
+def test_of_equal_names_the_first_file_wins(write: Write) -> None:
+    files: dict[str, str | bytes] = {"z.md": "---\nname: n\n---\nZ", "a.md": "---\nname: n\n---\nA"}
+    builder = PromptBuilder(prompts_dir=write(files))
+    assert builder.get_template("n") == "A"
+    assert builder.get_template("z") == "Z", "the stem stays good"
+    assert [event["type"] for event in builder.compose().events] == ["template:diagnostic"]
+
+
+@pytest.mark.parametrize(
+    ("content", "variables", "expected"),
+    [
+        ("a {{x}} b", {"x": "X"}, "a X b"),
+        ("a {{ x }}{{\tx\u00a0}} b", {"x": "X"}, "a XX b"),
+        ("{{x}}{{x}}{{y}}", {"x": "X", "y": "Y"}, "XXY"),
+        ("{{x}} {{y}}", {"x": "{{y}}", "y": "Y"}, "{{y}} Y"),
+        ("{{x}}", {"x": "\\1 \\g<0> \\n"}, "\\1 \\g<0> \\n"),
+        ("[{{x}}]", {"x": ""}, "[]"),
+        ("{{a.b}}", {"a.b": 1}, "1"),
+        ("[{{a.b}}]", {"a": {"b": 1}}, "[]"),
+        ("{{a b}}", {"a b": "v"}, "v"),
+        ("[{{1}}]", {1: "v"}, "[]"),
+        ("{x} {{x {{}} {{ }}", {"x": "X"}, "{x} {{x {{}} {{ }}"),
+        ("{{x\n}}", {"x": "X"}, "{{x\n}}"),
+        ("{{{x}}}", {"x": "X"}, "{{{x}}}"),
+        ("{{}} {{x}}", {"x": "X"}, "{{}} X"),
+        ("{{x}}}} {{y}}", {"x": "X", "y": "Y"}, "X}} Y"),
+        ("a {{z}} b", {"x": "X"}, "a  b"),
+        ("a {{z}} b", {"z": None}, "a  b"),
+        ("a {{z}} b", {}, "a  b"),
+        ("a {{z}} b", None, "a  b"),
+    ],
+)
+def test_placeholders(write: Write, content: str, variables: dict[Any, Any] | None, expected: str) -> None:
+    assert render(write, content, variables) == expected
+
+
+def test_missing_values_can_be_kept(write: Write) -> None:
+    assert render(write, "a {{z}} {{ z }} {{x}}", {"x": "X"}, missing="keep") == "a {{z}} {{ z }} X"
+
+
+DECLARED = """---
+name: declared
+variables:
+  - name: needed
+    required: true
+  - name: given
+    default: by default
+---
+{{needed}} {{given}} {{loose}}
+"""
+
+
+def test_defaults_stand_in(write: Write) -> None:
+    assert render(write, DECLARED, {"needed": "N", "loose": "L"}) == "N by default L"
+    assert render(write, DECLARED, {"needed": "N", "given": "G", "loose": ""}) == "N G "
+
+
+def test_strict_names_everything_that_is_missing(write: Write) -> None:
+    builder = PromptBuilder(prompts_dir=write({"t.md": DECLARED}), strict=True)
+    with pytest.raises(ValueError) as caught:
+        builder.render_template("t")
+    message = "Required variable 'needed' not provided for template 'declared' (also missing: 'loose')"
+    assert str(caught.value) == message
+    assert isinstance(caught.value, Error)
+    assert (caught.value.kind, caught.value.file, caught.value.line) == ("bad-template", "t.md", 9)
+    with pytest.raises(ValueError) as caught:
+        builder.set_identity("t", {"needed": "N", "loose": None})
+    assert str(caught.value) == "Required variable 'loose' not provided for template 'declared'"
+    assert builder.render_template("t", {"needed": "N", "loose": "L"}) == "N by default L"
+
+
+def test_strictness_can_be_chosen_for_one_call(write: Write) -> None:
+    folder = write({"t.md": "[{{x}}]"})
+    strict, lax = PromptBuilder(prompts_dir=folder, strict=True), PromptBuilder(prompts_dir=folder)
+    assert strict.render_template("t", strict=False) == "[]"
+    strict.set_identity("t", strict=False)
+    assert strict.build_task_prompt() == "[]"
+    for call in (lax.render_template, lax.set_identity):
+        with pytest.raises(ValueError, match="^Required variable 'x' not provided for template 't'$"):
+            call("t", strict=True)
+    assert lax.render_template("t") == "[]"
+
+
+def test_execution_rules_are_as_strict_as_the_builder(write: Write) -> None:
+    folder = write({"plan-structure-guide.md": "[{{max_steps}} {{more}}]", "t.md": "{{x}}"})
+    lax, strict = PromptBuilder(prompts_dir=folder), PromptBuilder(prompts_dir=folder, strict=True)
+    with pytest.raises(ValueError):
+        lax.render_template("t", strict=True)
+    lax.add_context_section("task_depth", {"depth": 0})
+    assert lax.build_task_prompt() == "[20 ]"
+    strict.render_template("t", strict=False)
+    with pytest.raises(ValueError, match="^Required variable 'more' not provided"):
+        strict.add_context_section("task_depth", {"depth": 0})
+    kept = PromptBuilder(prompts_dir=folder, missing="keep")
+    kept.add_context_section("task_depth", {"depth": 0})
+    assert kept.build_task_prompt() == "[20 {{more}}]"
+
+
+def test_a_refused_identity_leaves_the_one_before(write: Write) -> None:
+    builder = PromptBuilder(prompts_dir=write({"a.md": "A", "t.md": "{{x}}"}))
+    builder.set_identity("a")
+    with pytest.raises(ValueError):
+        builder.set_identity("t", strict=True)
+    assert builder.build_task_prompt() == "A"
+
+
+@pytest.mark.parametrize("variables", [[("x", 1)], "x", 5])
+def test_variables_that_are_no_mapping_are_refused(variables: Any) -> None:
+    for call in (PromptBuilder().render_template, PromptBuilder().set_identity):
+        with pytest.raises(TypeError, match="^variables must be a mapping, not a "):
+            call("supervisor", variables)
+
+
+def test_templates_are_a_snapshot_until_they_are_reloaded(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("one")
+    builder = PromptBuilder(prompts_dir=tmp_path)
+    assert builder.get_template("a") == "one"
+    file.write_text("two")
+    (tmp_path / "new.md").write_text("new")
+    assert (builder.get_template("a"), builder.get_template("new")) == ("one", None)
+    assert PromptBuilder(prompts_dir=tmp_path).get_template("a") == "two"
+    builder.set_identity("a")
+    assert builder.reload() is None  # type: ignore[func-returns-value]
+    assert builder.build_task_prompt() == "one", "what was rendered stays"
+    assert (builder.get_template("a"), builder.get_template("new")) == ("two", "new")
+    file.unlink()
+    assert builder.get_template("a") == "two"
+    builder.reload()
+    assert builder.get_template("a") is None

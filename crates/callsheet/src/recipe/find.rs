@@ -1,0 +1,122 @@
+//! Recipes by name: those of a project first, then the ones that come with the library.
+
+use std::collections::BTreeSet;
+
+use super::{RECIPE_FILE, Recipe, built_in, built_in_names};
+use crate::inputs::{Globs, Root, read_folder};
+use crate::omission::Refusal;
+use crate::{Error, ErrorKind};
+
+/// The folder of a project's own recipes.
+pub const RECIPES: &str = "callsheet/recipes";
+
+/// A recipe, and where it is from.
+#[derive(Debug)]
+pub enum Found {
+    /// It comes with the library.
+    BuiltIn(&'static Recipe),
+    /// It is one of the project.
+    Own(Box<Recipe>),
+}
+
+impl Found {
+    /// Returns the recipe.
+    pub fn recipe(&self) -> &Recipe {
+        match self {
+            Self::BuiltIn(recipe) => recipe,
+            Self::Own(recipe) => recipe,
+        }
+    }
+
+    /// Returns the words for where it is from.
+    pub fn home(&self) -> &str {
+        match self {
+            Self::BuiltIn(_) => "built in",
+            Self::Own(recipe) => &recipe.home,
+        }
+    }
+}
+
+/// Finds a recipe: one of the project where a folder has its name, else one that comes with the library.
+pub fn find(name: &str, root: Option<&Root>) -> Result<Found, Error> {
+    let is_name = !name.is_empty() && !name.contains('/') && !matches!(name, "." | "..");
+    let home = format!("{RECIPES}/{name}");
+    // One that cannot be read is told of, and not passed over for one that comes along.
+    let here = |root: &&Root| {
+        is_name && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
+    };
+    if let Some(root) = root.filter(here) {
+        return Ok(Found::Own(Box::new(read(name, root)?)));
+    }
+    match built_in(name) {
+        Some(recipe) => Ok(Found::BuiltIn(recipe?)),
+        None => Err(Error::unknown("recipe", name, known(root)?)),
+    }
+}
+
+/// Reads one of a project's own recipes.
+pub fn read(name: &str, root: &Root) -> Result<Recipe, Error> {
+    let home = format!("{RECIPES}/{name}");
+    let folder = read_folder(root, &home).map_err(|(path, refusal)| bad(path, &refusal))?;
+    Recipe::parse(name, &home, folder)
+}
+
+fn bad(path: String, refusal: &Refusal) -> Error {
+    let mut detail = refusal.reason.sentence().to_owned();
+    if !refusal.detail.is_empty() {
+        detail = format!("{detail}: {}", refusal.detail);
+    }
+    Error::new(ErrorKind::BadRecipe, detail).at(path, None)
+}
+
+/// Returns the names that would have been found, sorted.
+fn known(root: Option<&Root>) -> Result<BTreeSet<String>, Error> {
+    let mut names: BTreeSet<String> = built_in_names().map(str::to_owned).collect();
+    if let Some(root) = root {
+        let files = Globs::new([format!("{RECIPES}/*/{RECIPE_FILE}")])?;
+        let files = root.walk(&files, true).files;
+        let own = files.iter().filter_map(|path| path.split('/').nth(2));
+        names.extend(own.map(str::to_owned));
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const TOML: &str = "[[layers]]\nname = \"task\"\ntext = \"Go.\"\n";
+
+    #[test]
+    fn the_project_wins_and_names_are_known() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["mine", "pack"] {
+            let folder = place.path().join(RECIPES).join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(RECIPE_FILE), TOML).unwrap();
+        }
+        fs::create_dir_all(place.path().join(RECIPES).join("half")).unwrap();
+        fs::write(place.path().join(RECIPES).join("run"), "no folder").unwrap();
+        let root = Root::open(place.path()).unwrap();
+        let root = Some(&root);
+        assert!(matches!(find("mine", root), Ok(Found::Own(_))));
+        assert!(matches!(find("pack", root), Ok(Found::Own(_))));
+        assert!(matches!(find("pack", None), Ok(Found::BuiltIn(_))));
+        assert_eq!(find("run", root).unwrap().recipe().name, "run");
+        let error = find("min", root).unwrap_err();
+        assert_eq!(error.to_string(), "no recipe named `min`");
+        let known = ["injection", "layers", "messages", "mine", "pack", "run"];
+        assert_eq!(error.allowed(), known);
+        for name in ["", ".", "..", "../recipes/mine", "mine/"] {
+            let error = find(name, root).unwrap_err();
+            assert_eq!(error.to_string(), format!("no recipe named `{name}`"));
+        }
+        let error = find("half", root).unwrap_err();
+        assert_eq!(
+            error.place().unwrap().file,
+            "callsheet/recipes/half/recipe.toml"
+        );
+    }
+}
