@@ -185,9 +185,16 @@ fn nothing_but_the_database_is_left_behind() {
     seqs(&store, &project);
     let follower = store.follow(&project, 0).unwrap();
     drop((store, follower));
-    let left: Vec<_> = fs::read_dir(place.folder().join(".callsheet"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["callsheet.db"]);
+    let assert_tidy = || {
+        let entries = fs::read_dir(place.folder().join(".callsheet")).unwrap();
+        let left: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["callsheet.db"]);
+    };
+    assert_tidy();
+    let before = fs::read(place.file()).unwrap();
+    let reader = Store::open(&place.location(), Access::Read).unwrap();
+    assert_eq!(seqs(&reader, &project), [1]);
+    drop(reader);
+    assert_tidy();
+    assert_eq!(fs::read(place.file()).unwrap(), before);
 }

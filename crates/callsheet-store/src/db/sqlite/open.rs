@@ -101,9 +101,13 @@ impl File {
         if !self.path.exists() {
             return Err(StoreError::unknown("store", &*self.store));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = self.connect(&self.path, flags)?;
-        match state(&connection) {
+        // A connection that may not write would leave the files that readers share behind. SQLite takes what it gets
+        // where the file cannot be written.
+        let connection = self.connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let looked = connection
+            .execute_batch("pragma query_only = on")
+            .and_then(|()| state(&connection));
+        match looked {
             Ok(found) => {
                 found.refuse(&self.store)?;
                 Ok(Reader {
