@@ -27,7 +27,9 @@ Examples:
   callsheet init                                   set up a project
   callsheet inject --command dev --story 2a-1      the files of a story, as XML
   callsheet pack src --token-budget 30k            a source tree as one prompt
-  callsheet explain layers --input input.yaml      which section costs what")]
+  callsheet explain layers --input input.yaml      which section costs what
+  callsheet compose run --input task.yaml --seal   keep the prompt, and the proof of it
+  callsheet verify                                 prove that nothing was changed since")]
 pub(crate) struct Cli {
     /// Run as if started in this folder
     #[arg(
@@ -82,6 +84,14 @@ enum Command {
     Why(commands::why::Args),
     Diff(commands::diff::Args),
     Cache(commands::cache::Args),
+    Prompts(commands::prompts::Args),
+    Show(commands::show::Args),
+    Search(commands::search::Args),
+    Verify(commands::verify::Args),
+    Replay(commands::replay::Args),
+    Export(commands::export::Args),
+    Import(commands::import::Args),
+    Gc(commands::gc::Args),
     Template(commands::template::Args),
     Recipe(commands::recipe::Args),
     Profile(commands::profile::Args),
@@ -131,6 +141,14 @@ impl Cli {
             Command::Why(args) => args.run(&project()?, out),
             Command::Diff(args) => args.run(&project()?, out),
             Command::Cache(args) => args.run(&project()?, out),
+            Command::Prompts(args) => args.run(&project()?, out),
+            Command::Show(args) => args.run(&project()?, out),
+            Command::Search(args) => args.run(&project()?, out),
+            Command::Verify(args) => args.run(&project()?, out),
+            Command::Replay(args) => args.run(&project()?, out),
+            Command::Export(args) => args.run(&project()?, out),
+            Command::Import(args) => args.run(&project()?, out),
+            Command::Gc(args) => args.run(&project()?, out),
             Command::Template(args) => args.run(&project()?, out),
             Command::Recipe(args) => args.run(&project()?, out),
             Command::Profile(args) => args.run(&project()?, out),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use callsheet::ErrorKind;
+use callsheet_store::StoreError;
 
 /// The command ran fine and its verdict is negative.
 pub(crate) const NEGATIVE: u8 = 1;
@@ -32,6 +33,11 @@ impl Failure {
     /// Makes the failure of a command that ran fine.
     pub(crate) fn negative(message: impl Into<String>) -> Self {
         Self::new(NEGATIVE, message)
+    }
+
+    /// Makes the failure of something that is not there and should be.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(REFUSED, message)
     }
 
     /// Makes the failure of an operation that the system refused.
@@ -107,6 +113,30 @@ impl From<callsheet::Error> for Failure {
                     .collect();
                 failure.hint(format!("allowed are {}", allowed.join(", ")))
             }
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let text = error.to_string();
+        match error {
+            StoreError::Unknown {
+                what, candidates, ..
+            } if candidates.is_empty() => {
+                let list = if what == "prompt" {
+                    "prompts"
+                } else {
+                    "--help"
+                };
+                Self::input(text).hint(format!("`callsheet {list}` lists what there is"))
+            }
+            StoreError::Unknown { .. } => Self::input(text).hint("write one more character"),
+            StoreError::Refused { .. } => Self::input(text),
+            StoreError::Newer { .. } => {
+                Self::new(REFUSED, text).hint("a newer callsheet has written it; use that one")
+            }
+            _ => Self::new(REFUSED, text),
         }
     }
 }

@@ -14,7 +14,10 @@ mod progress;
 mod project;
 mod report;
 mod settings;
+mod store;
 mod table;
+mod target;
+mod time;
 
 use std::process::ExitCode;
 

@@ -1,8 +1,10 @@
 //! The arguments that say what is composed and how, shared by all commands that compose.
 
+use callsheet::check::Finding;
+use callsheet::inputs::Disk;
 use callsheet::redact::Level;
 use callsheet::tokens::Encoding;
-use callsheet::{Budget, Composition, ErrorKind, Options, compose};
+use callsheet::{Budget, Composition, ErrorKind, Options, Seal, compose};
 
 use crate::failure::Failure;
 use crate::input;
@@ -25,6 +27,13 @@ pub(crate) struct InputArgs {
     /// The folder of the templates, for recipes that take one
     #[arg(long, value_name = "DIR")]
     pub(crate) prompts_dir: Option<String>,
+}
+
+/// Whether a prompt is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    Nothing,
+    Seal,
 }
 
 /// What a prompt may cost, and what it may not carry.
@@ -53,7 +62,7 @@ pub(crate) struct BudgetArgs {
 
 impl BudgetArgs {
     /// Returns which secrets become pseudonyms.
-    fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> Level {
         match (self.redact, self.redact_entropy) {
             (_, true) => Level::Entropy,
             (true, false) => Level::Formats,
@@ -106,7 +115,25 @@ fn amount(text: &str) -> Result<usize, String> {
     number.checked_mul(factor).ok_or_else(bad)
 }
 
+/// A composition, sealed where that was asked for.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub(crate) composition: Composition,
+    pub(crate) seal: Option<Seal>,
+    /// What a check found in it, if there was one.
+    pub(crate) findings: Option<Vec<Finding>>,
+}
+
 impl InputArgs {
+    /// Refuses input for a prompt that is sealed already.
+    pub(crate) fn refuse_for_sealed(&self) -> Result<(), Failure> {
+        let given = self.input.is_some() || self.prompts_dir.is_some() || !self.define.is_empty();
+        if given {
+            return Err(Failure::input("a sealed prompt takes no input"));
+        }
+        Ok(())
+    }
+
     /// Composes a recipe of the project by name.
     pub(crate) fn compose(
         &self,
@@ -114,6 +141,18 @@ impl InputArgs {
         name: &str,
         options: &Options,
     ) -> Result<Composition, Failure> {
+        let composed = self.compose_for(project, name, options, Keeping::Nothing)?;
+        Ok(composed.composition)
+    }
+
+    /// Composes a recipe of the project by name, and seals it if it is to be kept.
+    pub(crate) fn compose_for(
+        &self,
+        project: &Project,
+        name: &str,
+        options: &Options,
+        keeping: Keeping,
+    ) -> Result<Composed, Failure> {
         let found = project.recipe(name)?;
         let recipe = found.recipe();
         let mut defines = self.define.clone();
@@ -130,13 +169,28 @@ impl InputArgs {
         }
         let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
         let shown = self.input.as_deref().filter(|name| *name != "-");
-        let inputs = project.inputs()?;
+        let disk = match keeping {
+            Keeping::Nothing => Disk::default(),
+            Keeping::Seal => Disk::watched(),
+        };
+        let inputs = project.inputs(&disk)?;
         let options = &Options {
             redact_key: project.settings.redact_key(),
             ..*options
         };
-        let composed = progress::during("composing", || compose(recipe, &input, &inputs, options));
-        composed.map_err(|error| {
+        let composed = progress::during("composing", || {
+            let composition = compose(recipe, &input, &inputs, options)?;
+            let seal = match keeping {
+                Keeping::Nothing => None,
+                Keeping::Seal => Some(Seal::of(&composition, recipe, &input, &inputs, options)?),
+            };
+            Ok(Composed {
+                composition,
+                seal,
+                findings: None,
+            })
+        });
+        composed.map_err(|error: callsheet::Error| {
             let from_input = error.kind() == ErrorKind::BadInput;
             if !from_input {
                 return error.into();

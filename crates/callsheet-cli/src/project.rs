@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use callsheet::inputs::read_folder;
+use callsheet::inputs::{Disk, read_folder};
 use callsheet::recipe::{RECIPE_FILE, built_in, built_in_names};
 use callsheet::{Inputs, Recipe, Root};
 
@@ -81,16 +81,19 @@ impl Project {
 
     /// Opens a folder that was named on the command line for reading.
     pub(crate) fn open_folder(&self, folder: &Path) -> Result<Root, Failure> {
-        let root = Root::open(folder)?;
-        Ok(match self.settings.max_file_bytes {
-            Some(bytes) => root.with_max_file_bytes(bytes),
-            None => root,
-        })
+        Ok(self.limited(Root::open(folder)?))
     }
 
-    /// Returns what a composition may look at.
-    pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
-        Ok(Inputs::new(self.open()?))
+    fn limited(&self, root: Root) -> Root {
+        match self.settings.max_file_bytes {
+            Some(bytes) => root.with_max_file_bytes(bytes),
+            None => root,
+        }
+    }
+
+    /// Returns what a composition may look at, on a disk that may be watched.
+    pub(crate) fn inputs(&self, disk: &Disk) -> Result<Inputs, Failure> {
+        Ok(Inputs::new(self.limited(disk.open(&self.root)?)))
     }
 
     /// Finds a recipe: the project's own first, then the built-in ones.

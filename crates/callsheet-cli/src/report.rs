@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
-use callsheet::recipe::Shape;
 use callsheet::redact::Redaction;
 use callsheet::{Composition, Omission, Reason};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Output, Talk};
@@ -16,40 +15,6 @@ use crate::table::{Align, Table, bar, one_line, percent};
 
 /// So many losses are named one by one unless more talk is asked for.
 const NAMED_LOSSES: usize = 20;
-
-/// Returns the document of a composition.
-pub(crate) fn document(composition: &Composition) -> Value {
-    let manifest = &composition.manifest;
-    let mut document = Map::new();
-    let mut set = |key: &str, value: Value| document.insert(key.to_owned(), value);
-    set("schema", json!("callsheet.composition/1"));
-    set("recipe", json!(manifest.recipe.name));
-    set("fingerprint", json!(manifest.fingerprint));
-    set("bytes", json!(manifest.bytes));
-    set("tokens", json!(manifest.tokens));
-    set("encoding", json!(manifest.encoding));
-    set("sections", json!(manifest.sections));
-    if !manifest.redactions.is_empty() {
-        set("redactions", json!(manifest.redactions));
-    }
-    set("omissions", json!(manifest.omissions));
-    set("events", json!(manifest.events));
-    set("spans", json!(composition.source_map.spans));
-    match composition.prompt.shape {
-        Shape::Text => {
-            set("text", json!(composition.text));
-        }
-        Shape::System => {
-            set("system_prompt", json!(composition.text));
-            set("tools", json!(composition.prompt.tools));
-        }
-        Shape::Messages => {
-            set("text", json!(composition.text));
-            set("messages", json!(composition.messages()));
-        }
-    }
-    Value::Object(document)
-}
 
 /// Returns the document that explains a composition.
 pub(crate) fn explanation(manifest: &Manifest) -> Value {
@@ -67,7 +32,7 @@ pub(crate) fn table(manifest: &Manifest) -> String {
         .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
     let encoding = manifest
         .encoding
-        .map_or_else(String::new, |name| format!(" ({name})"));
+        .map_or_else(String::new, |encoding| format!(" ({encoding})"));
     let mut text = section_table(manifest).render();
     text.push_str(&format!(
         "\n{} bytes{tokens}{encoding}, {}\n",

@@ -28,6 +28,10 @@ pub(crate) struct Settings {
     pub(crate) max_file_bytes: Option<u64>,
     /// What the pseudonyms of secrets are derived from.
     pub(crate) redact_key: Option<String>,
+    /// The server that keeps what is sealed, instead of a file of the project.
+    pub(crate) store: Option<StoreAddress>,
+    /// The name under which a server keeps this project.
+    pub(crate) project: Option<String>,
     /// The layout of a sprint's files.
     pub(crate) paths: Paths,
     /// Input fields that recipes have when an input does not set them.
@@ -37,6 +41,17 @@ pub(crate) struct Settings {
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
+}
+
+/// The address of a server, which may hold a password and is never printed.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct StoreAddress(pub(crate) String);
+
+impl std::fmt::Debug for StoreAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoreAddress(…)")
+    }
 }
 
 /// What runs may not touch, in any task of any profile.
@@ -84,6 +99,8 @@ impl Settings {
                     self.max_file_bytes = Some(bytes);
                 }
                 "REDACT_KEY" => self.redact_key = Some(value),
+                "STORE" => self.store = Some(StoreAddress(value)),
+                "PROJECT" => self.project = Some(value),
                 "PATHS_IMPLEMENTATION_ARTIFACTS" => {
                     self.paths.implementation_artifacts = Some(value);
                 }
@@ -188,7 +205,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -206,6 +223,8 @@ mod tests {
                 "prompts_dir",
                 "max_file_bytes",
                 "redact_key",
+                "store",
+                "project",
                 "paths",
                 "recipes",
                 "scope",

@@ -54,6 +54,13 @@ impl Id {
     }
 }
 
+/// Returns the text that sorts before all ids of a time and after all ids before it.
+pub(crate) fn lowest(at: i64) -> String {
+    let mut digits = [b'0'; TIME];
+    write(&mut digits, u64::try_from(at).unwrap_or(0));
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
 /// Writes the lowest bits of a number, the highest digit first.
 fn write(digits: &mut [u8], mut number: u64) {
     for digit in digits.iter_mut().rev() {

@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
+    pub(crate) fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
         let known = [Self::Meta, Self::Stdout, Self::Stderr];
         let word = row.text(at)?;
         let found = known.into_iter().find(|stream| stream.as_str() == word);
@@ -217,6 +217,12 @@ fn read(
         },
     )?;
     Ok(records)
+}
+
+/// Returns the data of a record from the columns codec and data, which stand from `at` on.
+pub(crate) fn data(row: &Row, at: usize) -> Result<Vec<u8>, StoreError> {
+    unpack(row.int(at)?, row.bytes(at + 1)?.to_vec())
+        .map_err(|why| row.damaged(format!("a log record {why}")))
 }
 
 fn pack(record: Record) -> Result<Packed, StoreError> {

@@ -24,6 +24,11 @@ impl Fingerprint {
         &self.0
     }
 
+    /// Makes a fingerprint of its bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Returns a fingerprint of this one that nobody can compute without the key.
     pub(crate) fn keyed(self, key: &[u8; 32]) -> Self {
         Self(*blake3::keyed_hash(key, &self.0).as_bytes())

@@ -2,9 +2,10 @@
 //!
 //! Everything in it follows from the inputs alone, so the same composition has the same manifest.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
@@ -16,16 +17,19 @@ use crate::source_map::SourceMap;
 use crate::tokens::{self, Encoding};
 use crate::{Event, Fingerprint};
 
+/// The name and version of the shape of a manifest.
+pub(crate) const SCHEMA: &str = "callsheet.manifest/1";
+
 /// The version of the engine that made a prompt.
 pub const ENGINE: &str = env!("CARGO_PKG_VERSION");
 
 /// The record of a composition: every section's fingerprint, source and size, and what gave way.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The name and version of this shape.
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// The version of the engine.
-    pub engine: &'static str,
+    pub engine: Cow<'static, str>,
     /// The recipe.
     pub recipe: RecipeRecord,
     /// The fingerprint of the checked input.
@@ -39,18 +43,18 @@ pub struct Manifest {
     pub tokens: Option<usize>,
     /// The vocabulary of the counts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoding: Option<&'static str>,
+    pub encoding: Option<Encoding>,
     /// What might be spent.
     pub budget: BudgetRecord,
     /// The sections that are in the prompt, in order.
     pub sections: Vec<SectionRecord>,
     /// The tools that go with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Fingerprint>,
     /// What a provider's cache can keep, by declared volatility.
     pub cache: CacheRecord,
     /// The secrets that became pseudonyms.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redactions: Vec<Redaction>,
     /// What was asked for and is not in the prompt.
     pub omissions: Vec<Omission>,
@@ -59,7 +63,7 @@ pub struct Manifest {
 }
 
 /// Which recipe made a prompt.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecipeRecord {
     /// The name.
     pub name: String,
@@ -68,7 +72,7 @@ pub struct RecipeRecord {
 }
 
 /// What a prompt might cost.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BudgetRecord {
     /// The bytes, where they were limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +83,7 @@ pub struct BudgetRecord {
 }
 
 /// A section in the record.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SectionRecord {
     /// The layer it fills.
     pub layer: String,
@@ -111,6 +115,13 @@ pub struct SectionRecord {
     pub priority: Option<u32>,
 }
 
+impl SectionRecord {
+    /// Returns the name that people read: that of the layer, and its own where that is another.
+    pub fn label(&self) -> String {
+        cache::label(&self.layer, &self.name)
+    }
+}
+
 impl Manifest {
     pub(crate) fn new(
         recipe: &Recipe,
@@ -121,8 +132,8 @@ impl Manifest {
     ) -> Self {
         let sections = prompt.sections.iter().zip(&map.places);
         Self {
-            schema: "callsheet.manifest/1",
-            engine: ENGINE,
+            schema: Cow::Borrowed(SCHEMA),
+            engine: Cow::Borrowed(ENGINE),
             recipe: RecipeRecord {
                 name: recipe.name.clone(),
                 fingerprint: recipe.fingerprint,
@@ -154,10 +165,10 @@ impl Manifest {
         self.cache = cache::declared(text, &parts, &map.spans);
     }
 
-    /// Adds the tokens of the whole and of every section.
-    pub(crate) fn count(&mut self, encoding: Encoding, text: &str) {
+    /// Adds the tokens of the text that the sections stand in, and of every section.
+    pub fn count(&mut self, encoding: Encoding, text: &str) {
         self.tokens = Some(tokens::count(encoding, text));
-        self.encoding = Some(encoding.name());
+        self.encoding = Some(encoding);
         for section in &mut self.sections {
             section.tokens = Some(tokens::count(encoding, &text[section.start..section.end]));
         }

@@ -87,14 +87,22 @@ impl Reason {
 }
 
 /// Why the disk gave no text for a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Refusal {
     /// The reason.
     pub reason: Reason,
     /// The size of what was refused, where it is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
     /// What the system said, or the numbers behind the reason.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Refusal {
@@ -123,7 +131,7 @@ impl Refusal {
 }
 
 /// Something that was asked for and is not in the prompt, wholly or in part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omission {
     /// The layer that asked for it.
     pub layer: String,
@@ -137,7 +145,7 @@ pub struct Omission {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
     /// More words on the reason.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 

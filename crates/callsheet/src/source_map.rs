@@ -11,7 +11,7 @@ use crate::trace::{Span, Transform};
 pub const FRAME: &str = "frame";
 
 /// The name and version of the shape of a map.
-const SCHEMA: &str = "callsheet.source_map/1";
+pub(crate) const SCHEMA: &str = "callsheet.source_map/1";
 
 /// Some consecutive bytes of a prompt with one provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

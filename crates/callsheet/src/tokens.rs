@@ -8,10 +8,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, Fingerprint};
 
 /// A vocabulary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Encoding {
     /// The one of the newer OpenAI models.
     #[default]

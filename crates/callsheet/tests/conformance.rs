@@ -9,8 +9,9 @@ mod corpus;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use callsheet::inputs::Disk;
 use callsheet::recipe::built_in;
-use callsheet::{Budget, Composition, Error, Inputs, Options, Recipe, Root, compose};
+use callsheet::{Budget, Composition, Error, Inputs, Options, Recipe, Seal, compose};
 use serde_json::{Value, json};
 
 use corpus::Case;
@@ -121,12 +122,25 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
         },
         ..Options::default()
     };
-    compose(
-        recipe,
-        &case.input,
-        &Inputs::new(Root::open(root)?),
-        &options,
-    )
+    let inputs = Inputs::new(Disk::watched().open(root)?);
+    let composition = compose(recipe, &case.input, &inputs, &options)?;
+    let seal = Seal::of(&composition, recipe, &case.input, &inputs, &options)?;
+    check_seal(&seal, &composition);
+    Ok(composition)
+}
+
+/// Every case is sealed, put together again and composed again, to the same bytes.
+fn check_seal(seal: &Seal, composition: &Composition) {
+    assert_eq!(seal.check(), []);
+    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.document().unwrap(), composition.document());
+    let replay = seal.replay().unwrap();
+    assert_eq!(replay.differences, []);
+    // What was redacted is sealed as its pseudonym, which nothing takes for a secret again.
+    if composition.manifest.redactions.is_empty() {
+        assert_eq!(replay.composition.manifest, composition.manifest);
+        assert_eq!(replay.composition.source_map, composition.source_map);
+    }
 }
 
 fn omissions(composition: &Composition) -> Value {

@@ -1,35 +1,35 @@
 //! `cache`: what a provider's cache keeps of a prompt, and why not more.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::cache::{CachePlan, Divergence, Extent, Place, Side, plan};
-use serde_json::Value;
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::{Align, Table, one_line};
+use crate::target::Target;
 
 /// Tell what a provider's cache keeps: stable sections, the common prefix, and what ends it
 ///
-/// A and B are inputs that `--recipe` composes, documents of `compose --format json`, or prompts. With A alone the plan
+/// A and B are ids of sealed prompts, inputs that `--recipe` composes, documents of `compose --format json`, or prompts. With A alone the plan
 /// follows from how often its layers are declared to change; with B it follows from what really changed as well.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet cache --recipe layers input.yaml
   callsheet cache --recipe layers first.yaml retry.yaml
+  callsheet cache 1m7f6zd4 1m7f70ab
   callsheet cache monday.json tuesday.json --json")]
 pub(crate) struct Args {
-    /// The one
+    /// The one: an id or a file
     #[arg(value_name = "A")]
-    one: PathBuf,
+    one: String,
 
-    /// The other
+    /// The other: an id or a file
     #[arg(value_name = "B")]
-    other: Option<PathBuf>,
+    other: Option<String>,
 
     /// Compose A and B, which are inputs, with this recipe
     #[arg(long, value_name = "NAME")]
@@ -45,11 +45,11 @@ impl Args {
         let other = self.other.as_deref();
         let other = other.map(|file| self.side(project, file)).transpose()?;
         if other.is_none() && one.sections.is_empty() {
-            return Err(Failure::input(format!(
-                "`{}` has no sections to plan by",
-                self.one.display()
-            ))
-            .hint("name a second prompt to compare it with, or an input with `--recipe NAME`"));
+            return Err(
+                Failure::input(format!("`{}` has no sections to plan by", self.one)).hint(
+                    "name a second prompt to compare it with, or an input with `--recipe NAME`",
+                ),
+            );
         }
         let plan = plan(&one, other.as_ref(), Some(self.budget.encoding));
         if out.json {
@@ -60,11 +60,10 @@ impl Args {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn side(&self, project: &Project, file: &Path) -> Result<Side, Failure> {
-        let shown = file.display().to_string();
+    fn side(&self, project: &Project, name: &str) -> Result<Side, Failure> {
         if let Some(recipe) = &self.recipe {
             let input = InputArgs {
-                input: Some(shown),
+                input: Some(name.to_owned()),
                 define: Vec::new(),
                 prompts_dir: None,
             };
@@ -72,13 +71,12 @@ impl Args {
             return Ok(Side::from(&composition));
         }
         self.budget.refuse_redaction()?;
-        let text = std::fs::read_to_string(file)
-            .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
-        let document = serde_json::from_str::<Value>(&text).ok();
-        Ok(document
-            .as_ref()
-            .and_then(Side::from_document)
-            .unwrap_or_else(|| Side::plain(text)))
+        let target = Target::find(project, name)?;
+        let document = target.document()?;
+        match document.as_ref().and_then(Side::from_document) {
+            Some(side) => Ok(side),
+            None => Ok(Side::plain(target.text()?)),
+        }
     }
 }
 

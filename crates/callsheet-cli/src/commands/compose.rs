@@ -4,17 +4,16 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use callsheet::Composition;
-use callsheet::check::{Finding, coherence};
+use callsheet::check::coherence;
 use callsheet::recipe::Shape;
 use clap::ValueEnum;
 use serde_json::json;
 
 use crate::failure::{Failure, NEGATIVE};
-use crate::options::{BudgetArgs, InputArgs, tell};
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, pretty, write_file};
 use crate::project::Project;
-use crate::report;
+use crate::{report, store};
 
 /// Compose a prompt from a recipe and an input
 ///
@@ -25,6 +24,7 @@ Examples:
   callsheet compose layers --input input.yaml
   callsheet compose injection -D command_name=dev -D story_keys:='[\"2a-1\"]' --manifest manifest.json
   callsheet compose pack -D format=markdown --token-budget 20k -o prompt.md
+  callsheet compose run --input task.yaml --seal
   callsheet compose review --input - --format json < input.json")]
 pub(crate) struct Args {
     /// The recipe: one of `callsheet recipe list`
@@ -78,6 +78,10 @@ pub(crate) struct Files {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
+    /// Keep the prompt in the store, with everything that explains it and makes it again; its id goes to stderr
+    #[arg(long)]
+    seal: bool,
+
     /// Give no prompt, and exit with 1, if anything that was asked for is not in it
     #[arg(long)]
     fail_on_loss: bool,
@@ -100,18 +104,21 @@ impl Args {
         let options = self
             .budget
             .options(self.explain || format == Some(Format::Json));
-        let composition = self.input.compose(project, &self.recipe, &options)?;
+        let files = &self.delivery.files;
+        let keeping = files.keeping();
+        let mut composed = (self.input).compose_for(project, &self.recipe, &options, keeping)?;
         if self.explain {
-            out.say(report::table(&composition.manifest).trim_end());
+            out.say(report::table(&composed.composition.manifest).trim_end());
         }
         if !self.check {
-            return self.delivery.files.deliver(&composition, format, out);
+            return files.deliver(project, &composed, format, out);
         }
-        let findings = coherence(&composition);
-        report::findings(&composition, &findings, out);
-        let files = &self.delivery.files;
-        let delivered = files.deliver_checked(&composition, Some(&findings), format, out)?;
-        Ok(if findings.is_empty() {
+        let findings = coherence(&composed.composition);
+        report::findings(&composed.composition, &findings, out);
+        let clean = findings.is_empty();
+        composed.findings = Some(findings);
+        let delivered = files.deliver(project, &composed, format, out)?;
+        Ok(if clean {
             delivered
         } else {
             ExitCode::from(NEGATIVE)
@@ -131,24 +138,24 @@ impl Files {
         files.into_iter().filter_map(Option::as_deref)
     }
 
-    /// Hands a composition over: talk first, then the files, then the prompt itself.
-    pub(crate) fn deliver(
-        &self,
-        composition: &Composition,
-        format: Option<Format>,
-        out: Output,
-    ) -> Result<ExitCode, Failure> {
-        self.deliver_checked(composition, None, format, out)
+    /// Returns whether the prompt is kept.
+    pub(crate) fn keeping(&self) -> Keeping {
+        if self.seal {
+            Keeping::Seal
+        } else {
+            Keeping::Nothing
+        }
     }
 
-    /// Hands a composition over with what a check found in it.
-    fn deliver_checked(
+    /// Hands a composition over: talk first, then the store and the files, then the prompt itself.
+    pub(crate) fn deliver(
         &self,
-        composition: &Composition,
-        findings: Option<&[Finding]>,
+        project: &Project,
+        composed: &Composed,
         format: Option<Format>,
         out: Output,
     ) -> Result<ExitCode, Failure> {
+        let composition = &composed.composition;
         tell(composition, self.events.as_deref(), out)?;
         write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
         write_some(self.source_map.as_deref(), || {
@@ -165,12 +172,20 @@ impl Files {
                 "{what} not in the prompt, and `--fail-on-loss` is set"
             )));
         }
+        // What is handed over was stored before.
+        let id = match &composed.seal {
+            Some(seal) => Some(store::seal(project, seal.clone(), out)?),
+            None => None,
+        };
         let result = match format {
             None => composition.rendered(),
             Some(Format::Text) => Cow::from(composition.text.as_str()),
             Some(Format::Json) => {
-                let mut document = report::document(composition);
-                if let Some(findings) = findings {
+                let mut document = composition.document();
+                if let Some(id) = id {
+                    document["id"] = json!(id);
+                }
+                if let Some(findings) = &composed.findings {
                     document["findings"] = json!(findings);
                 }
                 pretty(&document).into()

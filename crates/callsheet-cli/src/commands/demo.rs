@@ -123,7 +123,7 @@ impl Args {
         for (number, step) in STEPS.iter().enumerate() {
             let composition = step.compose(&folder, &project)?;
             step.show(number + 1, &composition, out)?;
-            documents.push(report::document(&composition));
+            documents.push(composition.document());
         }
         if out.json {
             let root = folder.display().to_string();

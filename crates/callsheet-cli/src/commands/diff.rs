@@ -1,6 +1,5 @@
 //! `diff`: two prompts, by section, then by line.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use callsheet::cache::{self, common_prefix};
@@ -8,31 +7,32 @@ use callsheet::tokens;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
-use crate::report;
 use crate::table::{Align, Table};
+use crate::target::Target;
 
 /// Compare two prompts: by section, then by line, with tokens and the common prefix
 ///
-/// A and B are files: prompts, documents of `compose --format json`, or, with `--recipe`, inputs that are composed
-/// first. The common prefix is what a provider's cache keeps. Exits with 1 if they differ.
+/// A and B are ids of sealed prompts or files: prompts, documents of `compose --format json`, bundles, or, with
+/// `--recipe`, inputs that are composed first. The common prefix is what a provider's cache keeps. Exits with 1 if they differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet diff monday.txt tuesday.txt
+  callsheet diff 1m7f6zd4 1m7f70ab
   callsheet diff --recipe layers first.yaml retry.yaml
   callsheet diff a.json b.json --json")]
 pub(crate) struct Args {
-    /// The one
+    /// The one: an id or a file
     #[arg(value_name = "A")]
-    one: PathBuf,
+    one: String,
 
-    /// The other
+    /// The other: an id or a file
     #[arg(value_name = "B")]
-    other: PathBuf,
+    other: String,
 
     /// Compose A and B, which are inputs, with this recipe
     #[arg(long, value_name = "NAME")]
@@ -136,28 +136,29 @@ impl Args {
         })
     }
 
-    fn side(&self, project: &Project, file: &std::path::Path) -> Result<Side, Failure> {
-        let shown = file.display().to_string();
+    fn side(&self, project: &Project, name: &str) -> Result<Side, Failure> {
         if let Some(recipe) = &self.recipe {
             let input = InputArgs {
-                input: Some(shown),
+                input: Some(name.to_owned()),
                 define: Vec::new(),
                 prompts_dir: None,
             };
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
-            return Ok(side_of(&report::document(&composition)).unwrap_or(Side {
+            return Ok(side_of(&composition.document()).unwrap_or(Side {
                 text: composition.text,
                 ..Side::default()
             }));
         }
         self.budget.refuse_redaction()?;
-        let text = std::fs::read_to_string(file)
-            .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
-        let document = serde_json::from_str::<Value>(&text).ok();
-        Ok(document.as_ref().and_then(side_of).unwrap_or(Side {
-            text,
-            ..Side::default()
-        }))
+        let target = Target::find(project, name)?;
+        let document = target.document()?;
+        match document.as_ref().and_then(side_of) {
+            Some(side) => Ok(side),
+            None => Ok(Side {
+                text: target.text()?,
+                ..Side::default()
+            }),
+        }
     }
 
     fn tell(&self, one: &Side, other: &Side, changes: &[Change], prefix: usize) -> String {

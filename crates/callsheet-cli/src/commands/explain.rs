@@ -2,24 +2,28 @@
 
 use std::process::ExitCode;
 
+use callsheet::Manifest;
+
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
-use crate::report;
+use crate::{report, target};
 
 /// Show the sections of a prompt: layer, source, bytes, tokens, share, and what was left out
 ///
-/// Takes what `callsheet compose` takes, and prints a table instead of the prompt.
+/// Takes what `callsheet compose` takes, or the id of a sealed prompt, and prints a table instead of the prompt.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet explain layers --input input.yaml
+  callsheet explain 1m7f6zd4
   callsheet explain pack -D globs:='[\"src\"]' --token-budget 8k
   callsheet explain injection --input input.json --json")]
 pub(crate) struct Args {
-    /// The recipe: one of `callsheet recipe list`
-    recipe: String,
+    /// A recipe, one of `callsheet recipe list`; or the id of a sealed prompt
+    #[arg(value_name = "RECIPE|PROMPT")]
+    target: String,
 
     #[command(flatten)]
     input: InputArgs,
@@ -30,17 +34,32 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let composition = self
-            .input
-            .compose(project, &self.recipe, &self.budget.options(true))?;
-        for event in &composition.events {
+        let manifest = self.manifest(project)?;
+        for event in &manifest.events {
             out.warn(&format!("{}: {}", event.kind, event.message()));
         }
         if out.json {
-            out.document(&report::explanation(&composition.manifest))?;
+            out.document(&report::explanation(&manifest))?;
         } else {
-            out.text(&report::table(&composition.manifest))?;
+            out.text(&report::table(&manifest))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the manifest of a sealed prompt, or of one that is composed for it; a recipe wins over an id.
+    fn manifest(&self, project: &Project) -> Result<Manifest, Failure> {
+        let options = self.budget.options(true);
+        if let Err(unknown) = project.recipe(&self.target) {
+            let Some(seal) = target::sealed(project, &self.target)? else {
+                return Err(unknown);
+            };
+            self.input.refuse_for_sealed()?;
+            self.budget.refuse_redaction()?;
+            let mut manifest = seal.manifest()?;
+            manifest.count(self.budget.encoding, &seal.text()?);
+            return Ok(manifest);
+        }
+        let composition = self.input.compose(project, &self.target, &options)?;
+        Ok(composition.manifest)
     }
 }

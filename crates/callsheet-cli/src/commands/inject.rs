@@ -120,7 +120,8 @@ impl Args {
             define,
             prompts_dir: None,
         };
-        let composition = input.compose(project, "injection", &options)?;
-        self.delivery.files.deliver(&composition, format, out)
+        let files = &self.delivery.files;
+        let composed = input.compose_for(project, "injection", &options, files.keeping())?;
+        files.deliver(project, &composed, format, out)
     }
 }

@@ -90,11 +90,11 @@ impl Args {
             define,
             prompts_dir: None,
         };
-        let composition = input.compose(project, "pack", &options)?;
+        let composed = input.compose_for(project, "pack", &options, self.files.keeping())?;
         if self.tokens {
-            out.say(token_tree(&composition.manifest).trim_end());
+            out.say(token_tree(&composed.composition.manifest).trim_end());
         }
-        self.files.deliver(&composition, format, out)
+        self.files.deliver(project, &composed, format, out)
     }
 }
 

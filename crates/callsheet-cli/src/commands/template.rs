@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::inputs::{Located, read_templates};
+use callsheet::inputs::{Disk, Located, read_templates};
 use callsheet::template::{Language, Missing, Template, TemplateSet, Values};
 use callsheet::{packaged, workflow};
 use clap::{Subcommand, ValueEnum};
@@ -131,8 +131,9 @@ fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Fail
         );
     }
     Ok(match folder {
-        Some(folder) => read_templates(&folder),
-        None => read_templates(&project.root().join(TEMPLATES)).layered_over(packaged()),
+        Some(folder) => read_templates(&Disk::default(), &folder),
+        None => read_templates(&Disk::default(), &project.root().join(TEMPLATES))
+            .layered_over(packaged()),
     })
 }
 

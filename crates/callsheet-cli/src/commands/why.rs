@@ -7,6 +7,7 @@ use callsheet::SourceMap;
 use callsheet::cache::Side;
 use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
+use callsheet_store::block_on;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text, without_place};
@@ -14,24 +15,32 @@ use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::one_line;
+use crate::target::{self, Target};
+use crate::{store, time};
+
+/// So many places of a text are shown in each of many prompts.
+const PLACES_EACH: usize = 3;
 
 /// So many places of a text are shown.
 const MOST_PLACES: usize = 50;
 
 /// Tell which layer, file and line a byte of a prompt comes from
 ///
-/// The target is a recipe, with what `callsheet compose` takes; or a document of `compose --format json`; or a prompt that
-/// `compose -o` wrote, with the map that `compose --source-map` wrote beside it.
+/// The target is a recipe, with what `callsheet compose` takes; or the id of a sealed prompt; or a document of
+/// `compose --format json`; or a prompt that `compose -o` wrote, with the map that `compose --source-map` wrote beside it.
+/// Without a target, `--text` tells which sealed prompts carried the text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet why layers --input input.yaml --at 120
   callsheet why pack --text 'fn main'
+  callsheet why 1m7f6zd4 --at 120
+  callsheet why --text 'never push'
   callsheet why prompt.txt --source-map map.json --text 'never push'")]
 #[command(group = clap::ArgGroup::new("place").required(true).args(["at", "text"]))]
 pub(crate) struct Args {
-    /// A recipe, or a file with a prompt or a document
-    target: String,
+    /// A recipe, the id of a sealed prompt, or a file with a prompt or a document [default: all sealed prompts]
+    target: Option<String>,
 
     /// The byte, counted from 0
     #[arg(long, value_name = "BYTE")]
@@ -45,6 +54,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     source_map: Option<PathBuf>,
 
+    /// How many sealed prompts are told, without a target
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+
     #[command(flatten)]
     input: InputArgs,
 
@@ -54,12 +67,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let (prompt, map) = self.prompt(project)?;
+        let Some(target) = &self.target else {
+            return self.carriers(project, out);
+        };
+        let (prompt, map) = self.prompt(project, target)?;
         let places: Vec<(usize, usize)> = match (&self.text, self.at) {
-            (Some(text), _) => prompt
-                .match_indices(text.as_str())
-                .map(|(at, _)| (at, at + text.len()))
-                .collect(),
+            (Some(text), _) => places_of(&prompt, text),
             (None, Some(at)) if at < prompt.len() => vec![(at, at + 1)],
             (None, at) => {
                 let at = at.unwrap_or_default();
@@ -97,27 +110,95 @@ impl Args {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn prompt(&self, project: &Project) -> Result<(String, SourceMap), Failure> {
-        let file = Path::new(&self.target);
-        if !file.is_file() {
-            let composition =
-                self.input
-                    .compose(project, &self.target, &self.budget.options(false))?;
+    fn prompt(&self, project: &Project, target: &str) -> Result<(String, SourceMap), Failure> {
+        let is_file = Path::new(target).is_file();
+        if !is_file && let Err(unknown) = project.recipe(target) {
+            let Some(seal) = target::sealed(project, target)? else {
+                return Err(unknown);
+            };
+            self.input.refuse_for_sealed()?;
+            self.budget.refuse_redaction()?;
+            return Ok((seal.text()?, seal.source_map()?));
+        }
+        if !is_file {
+            let options = self.budget.options(false);
+            let composition = self.input.compose(project, target, &options)?;
             return Ok((composition.text, composition.source_map));
         }
         self.budget.refuse_redaction()?;
-        let prompt = read(file)?;
+        let prompt = match Target::find(project, target)? {
+            Target::Sealed { seal, .. } => return Ok((seal.text()?, seal.source_map()?)),
+            Target::Text(prompt) => prompt,
+        };
         let (prompt, map, shown) = match (&self.source_map, document(&prompt)) {
             (Some(map), _) => (prompt, parse_map(map)?, map.display().to_string()),
-            (None, Some((prompt, map))) => (prompt, map, self.target.clone()),
+            (None, Some((prompt, map))) => (prompt, map, target.to_owned()),
             (None, None) => {
-                return Err(Failure::input(format!("`{}` is a file and needs its source map", self.target))
+                return Err(Failure::input(format!("`{target}` is a file and needs its source map"))
                     .hint("compose it with `--source-map FILE`, and name that file here with `--source-map FILE`"));
             }
         };
-        check_cover(&prompt, &map, &shown, &self.target)?;
+        check_cover(&prompt, &map, &shown, target)?;
         Ok((prompt, map))
     }
+
+    /// Tells which sealed prompts carried the text.
+    fn carriers(&self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let Some(text) = &self.text else {
+            return Err(Failure::input(
+                "`--at` needs a target: a byte of which prompt?",
+            ));
+        };
+        self.input.refuse_for_sealed()?;
+        let opened = store::open(project)?;
+        let found = block_on(opened.store.carriers(&opened.project, text, self.limit))?;
+        let mut documents = Vec::new();
+        for prompt in &found.prompts {
+            let seal = block_on(opened.store.sealed(prompt))?;
+            let (whole, map) = (seal.text()?, seal.source_map()?);
+            let places = places_of(&whole, text);
+            if out.json {
+                let places = places.iter().map(|&place| describe(&whole, &map, place));
+                let places: Vec<Value> = places.collect();
+                let mut document = json!(prompt);
+                document["places"] = json!(places);
+                documents.push(document);
+                continue;
+            }
+            let sealed = time::shown(prompt.sealed_at);
+            let mut lines = format!(
+                "prompt {}, sealed {sealed}, recipe {}\n",
+                prompt.id, prompt.recipe
+            );
+            for &place in places.iter().take(PLACES_EACH) {
+                let told = tell(&whole, &map, place);
+                lines.extend(told.lines().flat_map(|line| ["  ", line, "\n"]));
+            }
+            if places.len() > PLACES_EACH {
+                lines.push_str(&format!(
+                    "  and {} more places\n",
+                    places.len() - PLACES_EACH
+                ));
+            }
+            out.text(&lines)?;
+        }
+        if out.json {
+            let (prompts, more) = (documents, found.more);
+            out.document(&json!({"schema": "callsheet.why/1", "prompts": prompts, "more": more}))?;
+        } else if found.more {
+            out.note("there are more prompts; `--limit N` tells more");
+        }
+        if found.prompts.is_empty() {
+            return Err(Failure::negative("no sealed prompt carried this text"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Returns every place of a text in a prompt.
+fn places_of(prompt: &str, text: &str) -> Vec<(usize, usize)> {
+    let found = prompt.match_indices(text);
+    found.map(|(at, _)| (at, at + text.len())).collect()
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -1,6 +1,66 @@
--- Sealed prompts.
+-- Sealed prompts. A text is kept once, however many prompts carry it; the documents of a prompt are kept as what differs
+-- from a text that resembles them. The first byte of `packed` says how it is packed.
+create table body (
+  key integer primary key,
+  fingerprint blob not null unique,
+  bytes integer not null check (bytes >= 0),
+  base integer references body (key),
+  packed blob not null
+) strict;
+
+create index body_of_base on body (base) where base is not null;
+
 create table prompt (
   key integer primary key,
-  id text not null unique,
-  project integer not null references project (key)
+  id text not null,
+  project integer not null references project (key),
+  sealed_at integer not null,
+  recipe text not null,
+  engine text not null,
+  fingerprint blob not null,
+  bytes integer not null,
+  tokens integer,
+  seal blob not null,
+  unique (project, id),
+  unique (project, seal)
 ) strict;
+
+create table document (
+  prompt integer not null references prompt (key),
+  kind integer not null check (kind between 0 and 3),
+  base integer not null references body (key),
+  bytes integer not null check (bytes >= 0),
+  packed blob not null,
+  primary key (prompt, kind)
+) strict, without rowid;
+
+create index document_of_base on document (base);
+
+-- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 edge.
+create table part (
+  body integer not null references body (key),
+  prompt integer not null references prompt (key),
+  roles integer not null check (roles between 1 and 15),
+  primary key (body, prompt)
+) strict, without rowid;
+
+create table source (
+  key integer primary key,
+  name text not null unique
+) strict;
+
+create table prompt_source (
+  source integer not null references source (key),
+  prompt integer not null references prompt (key),
+  primary key (source, prompt)
+) strict, without rowid;
+
+-- The text that a new one of the same kind is compared with.
+create table slot (
+  project integer not null references project (key),
+  name blob not null,
+  body integer not null references body (key),
+  primary key (project, name)
+) strict, without rowid;
+
+create index slot_of_body on slot (body);

@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     step!("0001-project"),
     step!("0002-prompt"),
     step!("0003-run"),
+    step!("0004-search"),
 ];
 
 /// The schema that this program writes.

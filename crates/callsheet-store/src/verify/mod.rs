@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::db::{Dialect, Row, Tx, Value};
-use crate::{Store, StoreError, mark};
+use crate::{Store, StoreError, mark, prompt};
 
 /// One thing that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
     run::runs,
     run::counters,
     log::records,
+    prompt::verify,
 ];
 
 impl Store {
@@ -85,13 +86,18 @@ impl Audit<'_> {
         what: impl FnOnce() -> String,
         check: impl FnOnce() -> Result<Option<String>, StoreError>,
     ) {
-        *self.verified.checked.entry(noun).or_default() += 1;
+        self.count(noun);
         match check() {
             Ok(None) => {}
             Ok(Some(detail)) => self.find(what(), detail),
             Err(StoreError::Damaged { why, .. }) => self.find(what(), why),
             Err(error) => self.find(what(), error.to_string()),
         }
+    }
+
+    /// Counts one thing that is checked.
+    pub(crate) fn count(&mut self, noun: &'static str) {
+        *self.verified.checked.entry(noun).or_default() += 1;
     }
 
     /// Reports a finding.

@@ -81,7 +81,7 @@ fn a_claim_that_ran_out_passes_on(place: &Place) {
         assert!(block_on(store.append_log(claim, vec![record("x")])).is_err());
     }
     assert_eq!(block_on(store.run(id.as_str())).unwrap(), after);
-    assert_eq!(seqs(&store, &project).len(), 4);
+    assert_eq!(seqs(&store, &project).len(), 5);
     assert_eq!(findings(&store), []);
 }
 

@@ -49,39 +49,39 @@ struct Change(
 
 const CHANGES: &[Change] = &[
     Change(
-        "event 5 of project demo",
+        "event 6 of project demo",
         "event",
-        "seq = 5",
+        "seq = 6",
         "at = at + 1",
         "at = at - 1",
     ),
     Change(
-        "event 5 of project demo",
+        "event 6 of project demo",
         "event",
-        "seq = 5",
+        "seq = 6",
         "kind = 'test:evenu'",
         "kind = 'test:event'",
     ),
     Change(
-        "event 1 of project demo",
+        "event 2 of project demo",
         "event",
-        "seq = 1",
+        "seq = 2",
         "run = null",
         "run = (select min(key) from run)",
     ),
     Change(
-        "event 5 of project demo",
+        "event 6 of project demo",
         "event",
-        "seq = 5",
+        "seq = 6",
         "payload = replace(payload, 'happened', 'happenee')",
         "payload = replace(payload, 'happenee', 'happened')",
     ),
     Change(
-        "event 7 of project demo",
+        "event 8 of project demo",
         "event",
-        "seq >= 6",
+        "seq >= 7",
+        "seq = 8",
         "seq = 7",
-        "seq = 6",
     ),
     Change(
         "project demo",
@@ -289,7 +289,7 @@ fn flip(place: &Place, needle: &[u8]) {
 #[test]
 fn a_flipped_bit_of_the_file_is_found_and_named() {
     let cases: [(&[u8], &str); 4] = [
-        (b"it happened", "event 6 of project demo"),
+        (b"it happened", "event 7 of project demo"),
         (b"the prompt itself", "record 1 of run"),
         (b"[\"a\"]", "setting scope.defaultExclude"),
         (b"{\"exit\":0}", "run "),

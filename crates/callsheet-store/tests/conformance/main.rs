@@ -14,12 +14,14 @@
     reason = "the numbers of tests are small"
 )]
 
+mod bundles;
 mod claims;
 mod crash;
 mod damage;
 mod events;
 mod faults;
 mod follow;
+mod gc;
 mod logs;
 mod lost;
 mod memory;
@@ -27,7 +29,9 @@ mod opening;
 mod permissions;
 mod place;
 mod process;
+mod prompts;
 mod runs;
+mod search;
 mod settings;
 
 /// Makes two tests of each function that takes a place: one per database.

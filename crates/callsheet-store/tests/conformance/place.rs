@@ -4,11 +4,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use callsheet::{Event, Fingerprint};
+use callsheet::Event;
 use callsheet_store::{
     Access, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, block_on,
 };
 use tempfile::TempDir;
+
+use crate::prompts;
 
 /// The variable with the URL of a server on which databases may be made.
 const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
@@ -82,21 +84,49 @@ impl Place {
         client.execute(sql, &[]).unwrap()
     }
 
-    /// Puts a prompt into the store, as far as runs need one.
-    pub(crate) fn prompt(&self, project: &Project) -> Id {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let id = Id::new(1_700_000_000_000, Fingerprint::of(count.to_le_bytes()));
-        let name = &project.name;
-        self.raw(&format!(
-            "insert into prompt (id, project) select '{id}', key from project where name = '{name}'"
-        ));
-        id
+    /// Returns the numbers of one column.
+    pub(crate) fn numbers(&self, sql: &str) -> Vec<i64> {
+        if self.is_sqlite() {
+            let connection = rusqlite::Connection::open(&self.text).unwrap();
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.get(0)).unwrap();
+            return rows.map(Result::unwrap).collect();
+        }
+        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
+        let sql = format!("select n::bigint from ({sql}) as found (n)");
+        let rows = client.query(&sql, &[]).unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Returns one number.
+    pub(crate) fn count(&self, sql: &str) -> i64 {
+        self.numbers(sql)[0]
+    }
+
+    /// Returns the bytes of one value.
+    pub(crate) fn bytes(&self, sql: &str) -> Vec<u8> {
+        if self.is_sqlite() {
+            let connection = rusqlite::Connection::open(&self.text).unwrap();
+            return connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        }
+        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
+        client.query_one(sql, &[]).unwrap().get(0)
+    }
+
+    /// Returns bytes as the database writes them.
+    pub(crate) fn literal(&self, bytes: &[u8]) -> String {
+        let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = digits.concat();
+        if self.is_sqlite() {
+            format!("x'{digits}'")
+        } else {
+            format!("decode('{digits}', 'hex')")
+        }
     }
 
     /// Queues some first runs.
     pub(crate) fn queue(&self, store: &Store, project: &Project, count: usize) -> Vec<Id> {
-        let prompt = self.prompt(project);
+        let prompt = prompts::seal(store, project, "A task.").0.id;
         let new = NewRun {
             prompt,
             kind: RunKind::First,

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::on_both;
 use crate::place::{Place, findings};
+use crate::prompts;
 
 on_both!(
     a_run_needs_its_prompt_and_its_parent,
@@ -20,8 +21,8 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let other = block_on(store.project("other")).unwrap();
-    let prompt = place.prompt(&project);
-    let strange = place.prompt(&other);
+    let prompt = prompts::seal(&store, &project, "A task.").0.id;
+    let strange = prompts::seal(&store, &other, "A task.").0.id;
     let queue = |prompt, kind, parent| {
         let new = NewRun {
             prompt,
@@ -70,7 +71,13 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
         .collect();
     assert_eq!(
         kinds,
-        ["run:queued", "run:started", "run:finished", "run:queued"]
+        [
+            "prompt:sealed",
+            "run:queued",
+            "run:started",
+            "run:finished",
+            "run:queued"
+        ]
     );
     assert_eq!(findings(&store), []);
 }

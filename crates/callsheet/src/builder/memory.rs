@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::inputs::{FileText, Root, TextRule};
+use crate::inputs::{Disk, FileText, Root, TextRule};
 use crate::omission::{Omission, Reason};
 use crate::redact::cut_at;
 use crate::trace::{Origin, OriginKind, Traced};
@@ -56,6 +56,7 @@ pub trait RuleSource: fmt::Debug + Send + Sync {
 /// A file that says the same as one before it is left out; a long one is cut at a line end, with a visible marker.
 #[derive(Clone, Debug)]
 pub struct FileMemory {
+    disk: Disk,
     folder: PathBuf,
     max_chars: usize,
 }
@@ -63,7 +64,13 @@ pub struct FileMemory {
 impl FileMemory {
     /// Makes the memory of a folder; nothing is read yet.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self::on(Disk::default(), folder)
+    }
+
+    /// Makes the memory of a folder of another disk than the real one.
+    pub fn on(disk: Disk, folder: impl Into<PathBuf>) -> Self {
         Self {
+            disk,
             folder: folder.into(),
             max_chars: MAX_CHARS,
         }
@@ -119,7 +126,7 @@ impl FileMemory {
 
 impl MemorySource for FileMemory {
     fn project_context(&self, _: &str) -> Result<Option<ProjectContext>, Error> {
-        let root = Root::open(&self.folder)?;
+        let root = self.disk.open(&self.folder)?;
         let mut omissions = Vec::new();
         let mut body = Traced::new();
         if let Some(profile) = self.read(&root, "profile.md", &mut omissions) {

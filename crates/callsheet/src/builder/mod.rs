@@ -21,6 +21,7 @@ pub use prompts::packaged;
 use self::piece::{input_piece, section_piece};
 use self::prompts::Prompts;
 use crate::compose::{Composition, Inputs, Options, assemble};
+use crate::inputs::Disk;
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
 use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
@@ -98,14 +99,20 @@ impl PromptBuilder {
     /// Takes templates from this folder only; a folder that does not exist has none.
     #[must_use]
     pub fn with_prompts_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::folder(folder.into());
+        self.prompts = self.prompts.folder(folder.into());
         self
     }
 
     /// Takes templates from this folder first, then the packaged ones.
     #[must_use]
     pub fn with_prompts_over_packaged(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::over_packaged(folder.into());
+        self.prompts = self.prompts.over_packaged(folder.into());
+        self
+    }
+
+    /// Reads templates from another disk than the real one.
+    pub(crate) fn on(mut self, disk: Disk) -> Self {
+        self.prompts = self.prompts.on(disk);
         self
     }
 

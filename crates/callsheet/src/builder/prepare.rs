@@ -15,7 +15,9 @@ const TEMPLATES: &str = "callsheet/templates";
 /// Prepares a checked input of the recipe `layers`.
 pub(crate) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
     let text = |path: &str| lookup(&fields, path).and_then(Value::as_str);
-    let mut builder = PromptBuilder::new().with_missing(missing(&fields));
+    let mut builder = PromptBuilder::new()
+        .with_missing(missing(&fields))
+        .on(root.disk().clone());
     builder = match text("prompts_dir") {
         Some(folder) => builder.with_prompts_dir(root.path().join(folder)),
         None => builder.with_prompts_over_packaged(root.path().join(TEMPLATES)),
@@ -71,7 +73,7 @@ fn project_context(
                 Some(ProjectContext::text(text)).filter(|context| !context.body.is_blank());
             return Ok(builder);
         }
-        Some(Value::Bool(true)) => FileMemory::new(root.path()),
+        Some(Value::Bool(true)) => FileMemory::on(root.disk().clone(), root.path()),
         Some(Value::Object(options)) => {
             let folder = options.get("dir").and_then(Value::as_str).unwrap_or(".");
             let path = folder_below(root, folder)?;
@@ -83,7 +85,7 @@ fn project_context(
                 );
                 return Ok(builder);
             }
-            let memory = FileMemory::new(root.path().join(path));
+            let memory = FileMemory::on(root.disk().clone(), root.path().join(path));
             let chars = options.get("max_chars").and_then(Value::as_u64);
             let chars = chars.and_then(|chars| usize::try_from(chars).ok());
             chars.map_or(memory.clone(), |chars| memory.with_max_chars(chars))

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::inputs::read_templates;
+use crate::inputs::{Disk, read_templates};
 use crate::template::TemplateSet;
 
 /// Where templates come from, and what was there when they were first asked for.
 #[derive(Debug, Default)]
 pub(super) struct Prompts {
+    disk: Disk,
     place: Place,
     snapshot: OnceLock<TemplateSet>,
 }
@@ -26,28 +27,39 @@ enum Place {
 }
 
 impl Prompts {
+    /// Reads folders of another disk than the real one.
+    pub(super) fn on(mut self, disk: Disk) -> Self {
+        self.disk = disk;
+        self
+    }
+
     /// Takes templates from a folder only.
-    pub(super) fn folder(folder: PathBuf) -> Self {
-        Self {
-            place: Place::Folder(folder),
-            snapshot: OnceLock::new(),
-        }
+    pub(super) fn folder(self, folder: PathBuf) -> Self {
+        self.at(Place::Folder(folder))
     }
 
     /// Takes templates from a folder first, then the packaged ones.
-    pub(super) fn over_packaged(folder: PathBuf) -> Self {
+    pub(super) fn over_packaged(self, folder: PathBuf) -> Self {
+        self.at(Place::OverPackaged(folder))
+    }
+
+    fn at(self, place: Place) -> Self {
         Self {
-            place: Place::OverPackaged(folder),
+            place,
             snapshot: OnceLock::new(),
+            ..self
         }
     }
 
     /// Returns the templates, read at the first call.
     pub(super) fn snapshot(&self) -> &TemplateSet {
+        let disk = &self.disk;
         self.snapshot.get_or_init(|| match &self.place {
-            Place::Packaged => packaged(),
-            Place::Folder(folder) => read_templates(folder),
-            Place::OverPackaged(folder) => read_templates(folder).layered_over(packaged()),
+            Place::Packaged => disk.packaged(packaged_files),
+            Place::Folder(folder) => read_templates(disk, folder),
+            Place::OverPackaged(folder) => {
+                read_templates(disk, folder).layered_over(disk.packaged(packaged_files))
+            }
         })
     }
 
@@ -64,10 +76,14 @@ impl Prompts {
 
 /// Returns the templates that come with the library.
 pub fn packaged() -> TemplateSet {
-    let files = PACKAGED
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    TemplateSet::parse(files)
+    TemplateSet::parse(packaged_files())
+}
+
+fn packaged_files() -> Vec<(String, Vec<u8>)> {
+    let files = PACKAGED.iter();
+    files
+        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+        .collect()
 }
 
 macro_rules! packaged_templates {

@@ -1,13 +1,13 @@
 //! What the layers of one prompt declare about how often they change.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Part;
 use crate::Volatility;
 use crate::source_map::MapSpan;
 
 /// What a manifest says about caching, from declared volatility alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheRecord {
     /// The bytes before the first section that changes with the task or the turn, its frame included.
     pub stable_prefix_bytes: usize,
@@ -18,7 +18,7 @@ pub struct CacheRecord {
 }
 
 /// A layer that changes more often than one that stands after it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfOrder {
     /// The layer.
     pub layer: String,

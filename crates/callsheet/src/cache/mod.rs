@@ -19,6 +19,7 @@ pub use warning::{CacheWarning, WarningKind};
 
 pub(crate) use declared::declared;
 
+use crate::compose::COMPOSITION;
 use crate::manifest::SectionRecord;
 use crate::source_map::MapSpan;
 use crate::tokens::{self, Encoding};
@@ -26,9 +27,6 @@ use crate::{Composition, Volatility};
 
 /// The name and version of the shape of a plan.
 const SCHEMA: &str = "callsheet.cache/1";
-
-/// The shape of the documents that sides are read from.
-const COMPOSITION: &str = "callsheet.composition/1";
 
 /// A prompt as a cache sees it.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +62,7 @@ impl Part {
 }
 
 /// Returns the name of a section that people read: that of its layer, and its own where that is another.
-fn label(layer: &str, name: &str) -> String {
+pub(crate) fn label(layer: &str, name: &str) -> String {
     if layer == name {
         layer.to_owned()
     } else {

@@ -13,7 +13,7 @@ use crate::tokens::{self, Encoding};
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
-use super::message::handed_over;
+use super::message::Cut;
 use super::{Options, Prompt};
 
 /// What may be spent.
@@ -252,7 +252,7 @@ impl Plan {
         let left = self.remaining();
         let (text, map) = left.render();
         let size = self.ruler.measure(&text);
-        let bytes = handed_over(&left, &text, &map).len();
+        let bytes = Cut::of(&left, &map).handed_over(&text).len();
         Size { bytes, ..size }
     }
 

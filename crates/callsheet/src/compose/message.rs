@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Prompt;
 use crate::recipe::Shape;
@@ -19,36 +19,65 @@ pub struct Message {
     pub content: String,
 }
 
-/// Returns the bytes that are handed over for a prompt that was rendered to `text`.
-pub(super) fn handed_over<'a>(prompt: &Prompt, text: &'a str, map: &SourceMap) -> Cow<'a, str> {
-    match prompt.shape {
-        Shape::Text | Shape::System => Cow::Borrowed(text),
-        // Roles and texts only: serialising them cannot fail.
-        Shape::Messages => {
-            Cow::Owned(serde_json::to_string(&messages(prompt, text, map)).unwrap_or_default())
-        }
-    }
+/// How a text is cut into messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cut {
+    /// The form in which the prompt is handed over.
+    pub(crate) shape: Shape,
+    /// Whether all system messages are joined into one, and with what between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    single_system: Option<String>,
+    /// Who each section is from, and where it stands with its frame.
+    placed: Vec<(Role, Range<usize>)>,
 }
 
-/// Returns the messages of a prompt that was rendered to `text`.
-pub(super) fn messages(prompt: &Prompt, text: &str, map: &SourceMap) -> Vec<Message> {
-    let sections = prompt.sections.iter().zip(&map.places);
-    let placed = sections.map(|(section, place)| (section.role, place.framed.clone()));
-    match prompt.shape {
-        Shape::Messages => {
-            let messages = placed.map(|(role, range)| message(role, &text[range]));
-            if prompt.single_system {
-                joined(messages, &prompt.outer.separator)
-            } else {
-                messages.collect()
+impl Cut {
+    /// Returns how a prompt is cut that was rendered with `map`.
+    pub(crate) fn of(prompt: &Prompt, map: &SourceMap) -> Self {
+        let sections = prompt.sections.iter().zip(&map.places);
+        let placed = sections.map(|(section, place)| (section.role, place.framed.clone()));
+        Self {
+            shape: prompt.shape,
+            single_system: prompt.single_system.then(|| prompt.outer.separator.clone()),
+            placed: placed.collect(),
+        }
+    }
+
+    /// Tells whether every message stands in a text.
+    pub(crate) fn fits(&self, text: &str) -> bool {
+        let mut ranges = self.placed.iter().map(|(_, range)| range.clone());
+        ranges.all(|range| text.get(range).is_some())
+    }
+
+    /// Returns the bytes that are handed over for a prompt that was rendered to `text`.
+    pub(crate) fn handed_over<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.shape {
+            Shape::Text | Shape::System => Cow::Borrowed(text),
+            // Roles and texts only: serialising them cannot fail.
+            Shape::Messages => {
+                Cow::Owned(serde_json::to_string(&self.messages(text)).unwrap_or_default())
             }
         }
-        Shape::Text | Shape::System => {
-            let merged = merged(placed, text.len());
-            merged
-                .into_iter()
-                .map(|(role, range)| message(role, &text[range]))
-                .collect()
+    }
+
+    /// Returns the messages of a prompt that was rendered to `text`.
+    pub(crate) fn messages(&self, text: &str) -> Vec<Message> {
+        let placed = self.placed.iter().cloned();
+        match self.shape {
+            Shape::Messages => {
+                let messages = placed.map(|(role, range)| message(role, &text[range]));
+                match &self.single_system {
+                    Some(separator) => joined(messages, separator),
+                    None => messages.collect(),
+                }
+            }
+            Shape::Text | Shape::System => {
+                let merged = merged(placed, text.len()).into_iter();
+                merged
+                    .map(|(role, range)| message(role, &text[range]))
+                    .collect()
+            }
         }
     }
 }

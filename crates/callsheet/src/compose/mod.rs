@@ -1,6 +1,7 @@
 //! The one flow: input → recipe → sources → sections → budget → prompt → bytes.
 
 mod budget;
+mod document;
 mod framing;
 mod gather;
 mod message;
@@ -11,6 +12,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub use budget::Budget;
+pub(crate) use document::SCHEMA as COMPOSITION;
+pub(crate) use document::document;
+pub(crate) use message::Cut;
 pub use message::Message;
 pub use render::Prompt;
 
@@ -19,7 +23,7 @@ use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
 use crate::prepare::Prepared;
 use crate::recipe::{Limit, Recipe};
-use crate::redact::{Key, Level, Redactor};
+use crate::redact::{Key, Level, Redactor, Secrets};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -70,7 +74,7 @@ pub struct Options {
 
 impl Options {
     /// Returns what takes secrets out of the prompt of a recipe, where somebody asks for it.
-    fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
+    pub(crate) fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
         self.redact.max(recipe.redact).redactor(self.redact_key)
     }
 }
@@ -90,6 +94,8 @@ pub struct Composition {
     pub events: Vec<Event>,
     /// The tools that the policy of the input denies: names, and patterns with `*`.
     pub denied: Vec<String>,
+    /// What must not be in anything that is kept of it.
+    pub(crate) secrets: Secrets,
 }
 
 /// Composes the prompt of a recipe for an input.
@@ -137,12 +143,9 @@ fn put_together(
     let input = Value::Object(prepared.fields.clone());
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
     // Before frames and budget, so that both see what is printed.
-    if let Some(redactor) = redactor {
-        redactor.sections(&mut gathered.sections);
-        for tool in &mut prepared.tools {
-            redactor.value(tool);
-        }
-    }
+    let secrets = redactor.map_or_else(Secrets::default, |redactor| {
+        redactor.prompt(&mut gathered.sections, &mut prepared.tools)
+    });
     let fields = &prepared.fields;
     let suffix = framing::frame(recipe, fields, &mut gathered)?;
     let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
@@ -164,7 +167,8 @@ fn put_together(
         || Fingerprint::of(input.to_string()),
         |redactor| redactor.fingerprint(&input),
     );
-    let handed_over = message::handed_over(&prompt, &text, &source_map);
+    let cut = Cut::of(&prompt, &source_map);
+    let handed_over = cut.handed_over(&text);
     let mut manifest = Manifest::new(recipe, input, &prompt, &handed_over, &source_map);
     manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
@@ -195,6 +199,7 @@ fn put_together(
         manifest,
         events,
         denied: check::denied(recipe, fields),
+        secrets,
     })
 }
 
@@ -238,7 +243,7 @@ impl Composition {
 
     /// Returns the exact bytes that are handed over: the text, or the messages as compact JSON.
     pub fn rendered(&self) -> Cow<'_, str> {
-        message::handed_over(&self.prompt, &self.text, &self.source_map)
+        self.cut().handed_over(&self.text)
     }
 
     /// Returns the prompt as messages.
@@ -246,7 +251,18 @@ impl Composition {
     /// In a recipe of messages every section is one; in any other, consecutive sections of one role are one message,
     /// and what stands between two messages belongs to neither.
     pub fn messages(&self) -> Vec<Message> {
-        message::messages(&self.prompt, &self.text, &self.source_map)
+        self.cut().messages(&self.text)
+    }
+
+    /// Returns everything about the prompt as one JSON document.
+    pub fn document(&self) -> Value {
+        let (map, tools) = (&self.source_map, &self.prompt.tools);
+        document(&self.manifest, &map.spans, &self.cut(), &self.text, tools)
+    }
+
+    /// Returns how the text is cut into messages.
+    pub(crate) fn cut(&self) -> Cut {
+        Cut::of(&self.prompt, &self.source_map)
     }
 }
 

@@ -88,7 +88,7 @@ fn a_budget_of_tokens_is_kept_by_the_real_text() {
     assert_eq!(whole.text, "hello hello world");
     assert_eq!(
         (whole.manifest.tokens, whole.manifest.encoding),
-        (Some(3), Some("o200k"))
+        (Some(3), Some(Encoding::O200k))
     );
     let part = composed(toml, &json!({}), tokens(2)).unwrap();
     assert_eq!(part.text, "hello");
@@ -294,7 +294,7 @@ fn tokens_are_counted_only_when_asked_for() {
         .manifest;
     assert_eq!(
         (counted.tokens, counted.encoding),
-        (Some(2), Some("cl100k"))
+        (Some(2), Some(Encoding::Cl100k))
     );
     assert_eq!(counted.sections[0].tokens, Some(2));
 }

@@ -36,6 +36,11 @@ impl Globs {
         Ok(Self { patterns, include })
     }
 
+    /// Returns the patterns.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
     /// Tells whether a relative path matches.
     pub fn matches(&self, path: &str) -> bool {
         self.include.is_match(path)

@@ -2,7 +2,9 @@
 
 mod glob;
 mod path;
+mod readings;
 mod resolve;
+mod root;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +13,9 @@ use std::sync::Arc;
 pub use glob::Globs;
 pub(crate) use glob::compile_glob;
 pub use path::Located;
-pub use resolve::{Found, Listing, MAX_FILE_BYTES, Root};
+pub use readings::{Bodies, Readings};
+pub use resolve::{Found, Listing};
+pub use root::{Disk, MAX_FILE_BYTES, Root};
 
 use crate::omission::{Reason, Refusal};
 use crate::template::TemplateSet;
@@ -41,14 +45,17 @@ impl FileText {
         let bytes = root.read(relative)?;
         let size = bytes.len() as u64;
         if rule == TextRule::NoNul && memchr::memchr(0, &bytes).is_some() {
-            return Err(Refusal::new(Reason::Binary).of_size(size));
+            let refusal = Refusal::new(Reason::Binary).of_size(size);
+            return Err(root.refuse(relative, refusal));
         }
         let reason = match rule {
             TextRule::Utf8 => Reason::NotUtf8,
             TextRule::NoNul => Reason::Binary,
         };
-        let text = String::from_utf8(bytes)
-            .map_err(|error| refuse_utf8(reason, size, error.utf8_error().valid_up_to()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let refusal = refuse_utf8(reason, size, error.utf8_error().valid_up_to());
+            root.refuse(relative, refusal)
+        })?;
         let source = Origin::new(OriginKind::File, shown, &text);
         let body = Traced::normalised(text, &source);
         Ok(Self { body, source })
@@ -61,8 +68,8 @@ fn refuse_utf8(reason: Reason, size: u64, at: usize) -> Refusal {
 }
 
 /// Reads the templates of a folder; one that does not exist, or is a file, has none.
-pub fn read_templates(folder: &Path) -> TemplateSet {
-    let Ok(root) = Root::open(folder) else {
+pub fn read_templates(disk: &Disk, folder: &Path) -> TemplateSet {
+    let Ok(root) = disk.open(folder) else {
         return TemplateSet::default();
     };
     let mut refused = Vec::new();

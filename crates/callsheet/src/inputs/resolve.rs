@@ -1,6 +1,6 @@
 //! The only file of this crate that reads the disk.
 //!
-//! Everything is read below a [`Root`]. A link that leads out of it, a pipe or device, a file over the size limit is
+//! Everything is read below a [`Folder`]. A link that leads out of it, a pipe or device, a file over the size limit is
 //! refused before it is opened for reading; nothing here writes, and nothing follows the environment.
 
 use std::io::Read as _;
@@ -10,141 +10,94 @@ use std::sync::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::glob::Globs;
-use super::path::{self, Located};
 use crate::omission::{Reason, Refusal};
 use crate::{Error, ErrorKind};
 
-/// The largest file that is read unless a caller says otherwise.
-pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
-
-/// A folder that may be read from, and nothing outside it.
-///
-/// ```
-/// use callsheet::{Reason, Root};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("a.txt"), "text")?;
-/// let root = Root::open(folder.path())?.with_max_file_bytes(100);
-///
-/// assert_eq!(root.read("a.txt").unwrap(), b"text");
-/// assert_eq!(root.read("b.txt").unwrap_err().reason, Reason::Missing);
-/// # Ok(())
-/// # }
-/// ```
+/// An open folder of the disk, and nothing outside it.
 #[derive(Debug)]
-pub struct Root {
-    given: PathBuf,
+pub(super) struct Folder {
     real: PathBuf,
     folder: OwnedFd,
-    max_file_bytes: u64,
 }
 
 /// The direct children of a folder, in no particular order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Listing {
     /// The names of everything but folders; links and special files are among them.
     pub names: Vec<String>,
     /// Names that are no UTF-8 text, made readable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd_names: Vec<String>,
 }
 
+impl Listing {
+    /// Adds the names of another list of the same folder.
+    pub(super) fn join(&mut self, other: &Self) {
+        let lists = [
+            (&mut self.names, &other.names),
+            (&mut self.odd_names, &other.odd_names),
+        ];
+        for (names, more) in lists {
+            names.extend(more.iter().cloned());
+            names.sort_unstable();
+            names.dedup();
+        }
+    }
+}
+
 /// What a walk found, sorted by the bytes of the path.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Found {
     /// Regular files, relative to the root, with `/` between the parts.
     pub files: Vec<String>,
     /// What was met and not taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<(String, Refusal)>,
 }
 
-impl Root {
-    /// Opens a folder as a root.
-    pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let given = folder.as_ref();
-        let refuse = |cause: &std::io::Error| {
-            Error::new(ErrorKind::Unreadable, "cannot open the folder")
-                .at(given.display().to_string(), None)
-                .because(cause.to_string())
-        };
-        let given = std::path::absolute(given).map_err(|cause| refuse(&cause))?;
-        let real = std::fs::canonicalize(&given).map_err(|cause| refuse(&cause))?;
+/// Returns a path as an absolute one; only a relative one asks for the current folder.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|cause| cannot_open(path, &cause))
+}
+
+fn cannot_open(path: &Path, cause: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Unreadable, "cannot open the folder")
+        .at(path.display().to_string(), None)
+        .because(cause.to_string())
+}
+
+impl Folder {
+    /// Opens a folder by its absolute path.
+    pub(super) fn open(given: &Path) -> Result<Self, Error> {
+        let real = std::fs::canonicalize(given).map_err(|cause| cannot_open(given, &cause))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, &real, flags, Mode::empty())
-            .map_err(|errno| refuse(&errno.into()))?;
-        Ok(Self {
-            given,
-            real,
-            folder,
-            max_file_bytes: MAX_FILE_BYTES,
-        })
-    }
-
-    /// Sets the size above which a file is refused.
-    #[must_use]
-    pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
-        self.max_file_bytes = bytes;
-        self
-    }
-
-    /// Returns the size above which a file is refused.
-    pub fn max_file_bytes(&self) -> u64 {
-        self.max_file_bytes
-    }
-
-    /// Returns the folder as an absolute path.
-    pub fn path(&self) -> &Path {
-        &self.given
-    }
-
-    /// Returns where a path that a user named lies, without touching the disk.
-    pub fn locate(&self, named: &str) -> Located {
-        path::locate(named, &[&self.given, &self.real])
+            .map_err(|errno| cannot_open(given, &errno.into()))?;
+        Ok(Self { real, folder })
     }
 
     /// Reads a file by its path relative to the root.
-    pub fn read(&self, relative: &str) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn read(&self, relative: &str, max: u64) -> Result<Vec<u8>, Refusal> {
         let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty()).map_err(refusal)?;
-        self.check(&stat)?;
+        check(&stat, max)?;
         let file = self.open_beneath(relative, OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
-        let size = self.check(&stat)?;
+        let size = check(&stat, max)?;
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         // A file that grows while it is read still meets the limit.
         std::fs::File::from(file)
-            .take(self.max_file_bytes + 1)
+            .take(max + 1)
             .read_to_end(&mut bytes)
             .map_err(|cause| Refusal::new(Reason::Unreadable).because(cause.to_string()))?;
-        if bytes.len() as u64 > self.max_file_bytes {
-            return Err(self.too_large(bytes.len() as u64));
+        if bytes.len() as u64 > max {
+            return Err(too_large(bytes.len() as u64, max));
         }
         Ok(bytes)
-    }
-
-    fn check(&self, stat: &rustix::fs::Stat) -> Result<u64, Refusal> {
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::Directory {
-            return Err(Refusal::new(Reason::Folder));
-        }
-        if kind != FileType::RegularFile {
-            return Err(Refusal::new(Reason::NotAFile).because(kind_name(kind)));
-        }
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if size > self.max_file_bytes {
-            return Err(self.too_large(size));
-        }
-        Ok(size)
-    }
-
-    fn too_large(&self, bytes: u64) -> Refusal {
-        Refusal::new(Reason::TooLarge)
-            .of_size(bytes)
-            .because(format!(
-                "{bytes} bytes, at most {} are read",
-                self.max_file_bytes
-            ))
     }
 
     /// Opens without ever leaving the root, whatever links are on the way.
@@ -175,14 +128,14 @@ impl Root {
     }
 
     /// Returns the folder as an absolute path without links.
-    pub fn real(&self) -> &Path {
+    pub(super) fn real(&self) -> &Path {
         &self.real
     }
 
     /// Returns the real path of what stands, or could be made, at a path below the root.
     ///
     /// For what is not there yet, the nearest folder that is decides.
-    pub fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
+    pub(super) fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
         let relative = if relative.is_empty() { "." } else { relative };
         let missing = match self.real_path(relative) {
             Ok(inner) if inner == Path::new(".") => return Ok(self.real.clone()),
@@ -202,13 +155,8 @@ impl Root {
         Ok(folder.join(name))
     }
 
-    /// Lists the direct children of a folder below the root.
-    pub fn list(&self, relative: &str) -> Result<Listing, Refusal> {
-        self.list_where(relative, |_| true)
-    }
-
     /// Lists those whose names are wanted; of a long list with few of them, only those few cost memory.
-    pub fn list_where(
+    pub(super) fn list_where(
         &self,
         relative: &str,
         wanted: impl Fn(&str) -> bool,
@@ -237,13 +185,13 @@ impl Root {
     }
 
     /// Tells whether anything stands at a path below the root, readable or not.
-    pub fn has(&self, relative: &str) -> bool {
+    pub(super) fn has(&self, relative: &str) -> bool {
         let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty());
         !matches!(stat, Err(Errno::NOENT | Errno::NOTDIR))
     }
 
     /// Tells whether a folder of that name stands below the root.
-    pub fn has_folder(&self, relative: &str) -> bool {
+    pub(super) fn has_folder(&self, relative: &str) -> bool {
         self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)
             .is_ok()
     }
@@ -252,7 +200,7 @@ impl Root {
     ///
     /// Ignore files above the root, in the home folder or in `.git/info` have no influence: the same tree gives the
     /// same files everywhere.
-    pub fn walk(&self, globs: &Globs, hidden: bool) -> Found {
+    pub(super) fn walk(&self, globs: &Globs, hidden: bool) -> Found {
         let found = Mutex::new(Found::default());
         let (leading, real) = (globs.clone(), self.real.clone());
         // A folder that nobody asked for is not opened: that it cannot be read is no loss.
@@ -353,6 +301,27 @@ impl Root {
     }
 }
 
+fn check(stat: &rustix::fs::Stat, max: u64) -> Result<u64, Refusal> {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    if kind == FileType::Directory {
+        return Err(Refusal::new(Reason::Folder));
+    }
+    if kind != FileType::RegularFile {
+        return Err(Refusal::new(Reason::NotAFile).because(kind_name(kind)));
+    }
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    if size > max {
+        return Err(too_large(size, max));
+    }
+    Ok(size)
+}
+
+fn too_large(bytes: u64, max: u64) -> Refusal {
+    Refusal::new(Reason::TooLarge)
+        .of_size(bytes)
+        .because(format!("{bytes} bytes, at most {max} are read"))
+}
+
 #[cfg(target_os = "linux")]
 fn open_confined(folder: &OwnedFd, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
@@ -388,6 +357,3 @@ fn kind_name(kind: FileType) -> &'static str {
         _ => "something else",
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Key, Redactor};
 
@@ -28,6 +28,16 @@ impl Level {
             Self::Off => None,
             Self::Formats => Some(Redactor::new(key)),
             Self::Entropy => Some(Redactor::new(key).with_entropy()),
+        }
+    }
+}
+
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_bool(false),
+            Self::Formats => serializer.serialize_bool(true),
+            Self::Entropy => serializer.serialize_str("entropy"),
         }
     }
 }

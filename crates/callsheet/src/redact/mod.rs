@@ -7,16 +7,18 @@
 mod entropy;
 mod level;
 mod rules;
+mod secrets;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use level::Level;
+pub(crate) use secrets::Secrets;
 
 use crate::omission::Omission;
 use crate::section::Section;
@@ -57,7 +59,7 @@ impl fmt::Debug for Key {
 }
 
 /// A secret that a section held, as the manifest records it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     /// The layer of the section.
     pub layer: String,
@@ -134,6 +136,11 @@ impl Redactor {
     /// A pseudonym can bare the edge of another secret that touched the first, so the search goes on until it finds
     /// nothing.
     pub fn traced(self, body: &Traced) -> Option<Traced> {
+        self.traced_noting(body, &mut Secrets::default())
+    }
+
+    /// Does the same, and takes note of what it found.
+    fn traced_noting(self, body: &Traced, secrets: &mut Secrets) -> Option<Traced> {
         let mut clean: Option<Traced> = None;
         loop {
             let text = clean.as_ref().unwrap_or(body);
@@ -144,7 +151,9 @@ impl Redactor {
             let hits: Vec<_> = hits
                 .into_iter()
                 .map(|hit| {
-                    let pseudonym = self.pseudonym(hit.kind, &text.text()[hit.range.clone()]);
+                    let secret = &text.text()[hit.range.clone()];
+                    let pseudonym = self.pseudonym(hit.kind, secret);
+                    secrets.add(secret, &pseudonym);
                     (hit.range, pseudonym)
                 })
                 .collect();
@@ -207,12 +216,21 @@ impl Redactor {
         self.string(&mut omission.detail);
     }
 
+    /// Takes the secrets out of everything that is handed over; returns what it found in the sections.
+    pub(crate) fn prompt(self, sections: &mut [Section], tools: &mut [Value]) -> Secrets {
+        for tool in tools {
+            self.value(tool);
+        }
+        self.sections(sections)
+    }
+
     /// Takes the secrets out of all sections: bodies, names, and what tells where they came from.
-    pub(crate) fn sections(self, sections: &mut [Section]) {
+    fn sections(self, sections: &mut [Section]) -> Secrets {
+        let mut secrets = Secrets::default();
         let mut tainted: BTreeSet<Arc<Origin>> = BTreeSet::new();
         for section in sections.iter_mut() {
             self.string(&mut section.name);
-            if let Some(clean) = self.traced(&section.body) {
+            if let Some(clean) = self.traced_noting(&section.body, &mut secrets) {
                 tainted.extend(redacted(&clean).map(|link| Arc::clone(&link.origin)));
                 section.body = clean;
             }
@@ -239,6 +257,7 @@ impl Redactor {
             section.body.map_origins(hide);
             section.source = hide(&section.source);
         }
+        secrets
     }
 }
 

@@ -185,7 +185,7 @@ fn read_outside(
         .file_name()
         .and_then(|name| name.to_str())
         .ok_or_else(missing)?;
-    let folder = Root::open(folder).map_err(|_| missing())?;
+    let folder = root.disk().open(folder).map_err(|_| missing())?;
     FileText::read(
         &folder.with_max_file_bytes(root.max_file_bytes()),
         name,

@@ -1,10 +1,11 @@
 //! What holds for redaction: clean texts stay, once is enough, every byte stays mapped, and no secret is anywhere.
 
+use callsheet::inputs::Disk;
 use callsheet::recipe::Folder;
 use callsheet::redact::{Key, Level, Redactor};
 use callsheet::source_map::MapSpan;
 use callsheet::trace::Transform;
-use callsheet::{Budget, Composition, Inputs, Options, Recipe, Root, compose};
+use callsheet::{Budget, Composition, Inputs, Options, Recipe, Seal, compose};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -80,8 +81,12 @@ pub(crate) fn recipe() -> Recipe {
 }
 
 pub(crate) fn composed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<Composition> {
+    sealed(recipe, text, bytes).map(|(composition, _)| composition)
+}
+
+fn sealed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<(Composition, Seal)> {
     let project = Project::new(&[("a.txt".to_owned(), text.to_owned())]);
-    let inputs = Inputs::new(Root::open(project.root()).unwrap());
+    let inputs = Inputs::new(Disk::watched().open(project.root()).unwrap());
     let input = json!({"note": text, "all": {"deep": [text]}});
     let budget = Budget {
         bytes,
@@ -91,7 +96,17 @@ pub(crate) fn composed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Opt
         budget,
         ..Options::default()
     };
-    compose(recipe, &input, &inputs, &options).ok()
+    let composition = compose(recipe, &input, &inputs, &options).ok()?;
+    let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+    Some((composition, seal))
+}
+
+/// Returns everything that a seal keeps, as one text.
+fn all_kept(seal: &Seal) -> String {
+    let bodies = seal.bodies.values();
+    let bodies = bodies.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let documents = seal.documents.iter().cloned();
+    documents.chain(bodies).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns everything that a composition gives away, as one text.
@@ -145,13 +160,16 @@ proptest! {
         secret in any_secret(), before in any_text(), after in any_text(), bytes in prop::option::of(400..900_usize)
     ) {
         let text = format!("{before} {secret}\n{after}\n{secret}\n");
-        if let Some(composition) = composed(&recipe(), &text, bytes) {
-            let output = all_output(&composition);
+        if let Some((composition, seal)) = sealed(&recipe(), &text, bytes) {
+            let output = all_output(&composition) + &all_kept(&seal);
             prop_assert!(!output.contains(&secret));
             prop_assert!(!output.contains(&secret.replace('\n', "\\n")));
             prop_assert!(!output.contains(&RANDOM[..20]));
             prop_assert!(!composition.manifest.redactions.is_empty());
             prop_assert!(spans_cover(&composition));
+            prop_assert_eq!(seal.rendered().unwrap(), composition.rendered());
+            prop_assert_eq!(seal.check(), vec![]);
+            prop_assert_eq!(seal.replay().unwrap().is_equal(), seal.inputs().unwrap().replays);
         }
     }
 

@@ -88,7 +88,7 @@ fn open(
     found: &mut Found,
 ) -> Result<Root, Error> {
     let root = root.ok_or_else(crate::source::needs_root)?;
-    let opened = Root::open(root.path().join(folder)).map_err(|_| {
+    let opened = root.disk().open(root.path().join(folder)).map_err(|_| {
         let detail = format!("`{field}`: `{folder}` is no folder that can be read");
         Error::new(ErrorKind::BadInput, detail)
     })?;

@@ -3,7 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use rustix::fs::{CWD, FileType, Mode};
+
 use super::*;
+use crate::omission::Reason;
 
 fn reason<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Reason {
     result.unwrap_err().reason

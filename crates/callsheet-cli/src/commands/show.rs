@@ -1,0 +1,143 @@
+//! `show`: a sealed prompt, its exact bytes.
+
+use std::process::ExitCode;
+
+use callsheet::Seal;
+use callsheet::seal::DOCUMENTS;
+use callsheet_store::SealedPrompt;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::{Output, pretty};
+use crate::project::Project;
+use crate::target::Target;
+use crate::time;
+
+/// Print a sealed prompt: its exact bytes on stdout, what is known of it on stderr
+///
+/// PROMPT is an id or a unique beginning of one, a bundle with one prompt, or a file. What was sealed is proven before
+/// it is printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet show 1m7f6zd4
+  callsheet show 1m7f6zd4 --part manifest
+  callsheet show 1m7f6zd4 --json")]
+pub(crate) struct Args {
+    /// The id of a prompt, or a file
+    #[arg(value_name = "PROMPT")]
+    prompt: String,
+
+    /// Print something else that was sealed with it
+    #[arg(long, value_name = "PART")]
+    part: Option<Part>,
+}
+
+/// What was sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The exact bytes that were handed over
+    Prompt,
+    /// Every section, what was left out, and why
+    Manifest,
+    /// Where every byte came from
+    SourceMap,
+    /// What stands around the sections
+    Layout,
+    /// What it was made from, by fingerprint
+    Inputs,
+    /// The input document
+    Input,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        match Target::find(project, &self.prompt)? {
+            Target::Sealed { id, prompt, seal } => {
+                self.show(&id, prompt.as_ref(), &seal, out)?;
+            }
+            Target::Text(text) => self.show_file(&text, out)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(
+        &self,
+        id: &str,
+        prompt: Option<&SealedPrompt>,
+        seal: &Seal,
+        out: Output,
+    ) -> Result<(), Failure> {
+        if let (Some(prompt), None) = (prompt, self.part) {
+            tell(prompt, out);
+        }
+        match self.part {
+            None if out.json => {
+                let mut document = seal.document()?;
+                document["id"] = json!(id);
+                document["engine"] = json!(seal.manifest()?.engine);
+                if let Some(prompt) = prompt {
+                    document["sealed_at"] = json!(prompt.sealed_at);
+                }
+                out.document(&document)
+            }
+            None | Some(Part::Prompt) => out.data(seal.rendered()?),
+            Some(Part::Input) => out.document(&seal.inputs()?.input()?),
+            Some(part) => out.data(indented(&seal.documents[part.number()])),
+        }
+    }
+
+    fn show_file(&self, text: &str, out: Output) -> Result<(), Failure> {
+        let document: Option<Value> = serde_json::from_str(text).ok();
+        let side = document
+            .as_ref()
+            .and_then(callsheet::cache::Side::from_document);
+        if !matches!(self.part, None | Some(Part::Prompt)) {
+            return Err(Failure::input(
+                "a file has no such part; name a sealed prompt",
+            ));
+        }
+        match side {
+            Some(side) => out.data(side.text),
+            None => out.data(text),
+        }
+    }
+}
+
+impl Part {
+    /// Returns which document of the seal it is.
+    fn number(self) -> usize {
+        let name = match self {
+            Self::SourceMap => "source-map",
+            Self::Layout => "layout",
+            Self::Inputs => "inputs",
+            Self::Prompt | Self::Manifest | Self::Input => "manifest",
+        };
+        DOCUMENTS
+            .iter()
+            .position(|known| *known == name)
+            .unwrap_or(0)
+    }
+}
+
+/// Returns a document for people; one that is no JSON as it is.
+fn indented(document: &str) -> String {
+    let value: Option<Value> = serde_json::from_str(document).ok();
+    value.map_or_else(|| document.to_owned(), |value| pretty(&value))
+}
+
+fn tell(prompt: &SealedPrompt, out: Output) {
+    let tokens = prompt
+        .tokens
+        .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
+    out.say(&format!(
+        "prompt {}, sealed {} by engine {}\nrecipe {}, {} bytes{tokens}, {}",
+        prompt.id,
+        time::shown(prompt.sealed_at),
+        prompt.engine,
+        prompt.recipe,
+        prompt.bytes,
+        prompt.fingerprint
+    ));
+}

@@ -1,0 +1,144 @@
+//! `verify`: proof that nothing that is kept was changed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use callsheet_store::{Bundle, Finding, StoreError, block_on};
+use serde_json::json;
+
+use crate::failure::{Failure, NEGATIVE, cause_text};
+use crate::output::Output;
+use crate::progress;
+use crate::project::Project;
+use crate::report::count;
+use crate::store;
+use crate::table::one_line;
+
+/// Prove that nothing in the store was changed: every fingerprint is derived again
+///
+/// Without arguments the whole store is checked: texts, documents, prompts, inputs, events and logs. With ids only those
+/// prompts, with files only those bundles. Exits with 1 if anything is not what it was.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet verify
+  callsheet verify 1m7f6zd4
+  callsheet verify handover.tar.zst")]
+pub(crate) struct Args {
+    /// Ids of prompts, or bundles
+    #[arg(value_name = "PROMPT")]
+    prompts: Vec<String>,
+}
+
+/// What was checked, and what was found.
+#[derive(Default)]
+struct Proof {
+    checked: BTreeMap<&'static str, u64>,
+    findings: Vec<Finding>,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let proof = if self.prompts.is_empty() {
+            whole(project)?
+        } else {
+            let mut proof = Proof::default();
+            for name in &self.prompts {
+                proof.add(project, name)?;
+            }
+            proof
+        };
+        proof.tell(out)
+    }
+}
+
+/// Checks everything.
+fn whole(project: &Project) -> Result<Proof, Failure> {
+    let store = store::open_whole(project)?;
+    let findings: Arc<Mutex<Vec<Finding>>> = Arc::default();
+    let found = Arc::clone(&findings);
+    let verifying = || {
+        block_on(store.verify(move |finding| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.push(finding);
+        }))
+    };
+    let verified = progress::during("verifying", verifying)?;
+    let findings = std::mem::take(&mut *findings.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Proof {
+        checked: verified.checked,
+        findings,
+    })
+}
+
+impl Proof {
+    fn count(&mut self, what: &'static str, number: usize) {
+        *self.checked.entry(what).or_default() += number as u64;
+    }
+
+    /// Checks one prompt or bundle.
+    fn add(&mut self, project: &Project, name: &str) -> Result<(), Failure> {
+        let path = Path::new(name);
+        let checked = if path.is_file() {
+            let bytes = std::fs::read(path)
+                .map_err(|cause| Failure::input(format!("{name}: {}", cause_text(&cause))))?;
+            Bundle::read(name, bytes.as_slice()).map(|bundle| {
+                self.count("prompts", bundle.prompts.len());
+                Vec::new()
+            })
+        } else {
+            let opened = store::open(project)?;
+            opened.sealed(name).map(|(_, seal)| {
+                self.count("prompts", 1);
+                seal.check()
+            })
+        };
+        let faults = match checked {
+            Ok(faults) => faults,
+            Err(StoreError::Damaged { place, why }) => {
+                self.findings.push(Finding {
+                    what: place,
+                    detail: why,
+                });
+                return Ok(());
+            }
+            Err(other) => return Err(other.into()),
+        };
+        self.findings
+            .extend(faults.into_iter().map(|fault| Finding {
+                what: format!("prompt {name}: {}", fault.what),
+                detail: fault.detail,
+            }));
+        Ok(())
+    }
+
+    fn tell(&self, out: Output) -> Result<ExitCode, Failure> {
+        if out.json {
+            out.document(&json!({
+                "schema": "callsheet.verify/1", "verified": self.findings.is_empty(),
+                "checked": self.checked, "findings": self.findings,
+            }))?;
+        } else {
+            for Finding { what, detail } in &self.findings {
+                out.text(&format!("{}\n", one_line(&format!("{what}: {detail}"))))?;
+            }
+        }
+        let checked = self.checked.iter();
+        let checked: Vec<String> = checked
+            .map(|(noun, number)| {
+                let noun = noun.strip_suffix('s').unwrap_or(noun);
+                count(usize::try_from(*number).unwrap_or(usize::MAX), noun)
+            })
+            .collect();
+        let checked = checked.join(", ");
+        if self.findings.is_empty() {
+            out.say(&format!("{checked} checked: nothing was changed"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let found = count(self.findings.len(), "thing");
+        out.say(&format!("{checked} checked: {found} not as sealed"));
+        Ok(ExitCode::from(NEGATIVE))
+    }
+}

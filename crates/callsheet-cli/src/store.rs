@@ -1,0 +1,149 @@
+//! The store of a project: a file in its `.callsheet` folder, or the server that its settings name.
+
+use std::path::PathBuf;
+
+use callsheet::Seal;
+use callsheet_store::{
+    Access, Id, Location, Project as Kept, SealedPrompt, Store, StoreError, block_on,
+};
+
+use crate::failure::{Failure, cause_text};
+use crate::output::Output;
+use crate::progress;
+use crate::project::Project;
+
+/// The folder of what the program keeps for a project.
+const FOLDER: &str = ".callsheet";
+
+/// The file of a project's store.
+const FILE: &str = "callsheet.db";
+
+/// The name of the project in a file, which holds one only and may be moved.
+const ONLY_PROJECT: &str = ".";
+
+/// An open store, and the project in it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) store: Store,
+    pub(crate) project: Kept,
+}
+
+/// Returns where the store of a project is.
+fn location(project: &Project) -> Result<Location, Failure> {
+    match &project.settings.store {
+        Some(address) => Location::parse(&address.0).map_err(|error| {
+            Failure::from(error).hint(
+                "`store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`",
+            )
+        }),
+        None => Ok(Location::Sqlite(file(project))),
+    }
+}
+
+fn file(project: &Project) -> PathBuf {
+    project.root().join(FOLDER).join(FILE)
+}
+
+fn name(project: &Project, location: &Location) -> String {
+    match (&project.settings.project, location.file()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(_)) => ONLY_PROJECT.to_owned(),
+        (None, None) => {
+            let real = std::fs::canonicalize(project.root());
+            let root = real.unwrap_or_else(|_| project.root().to_owned());
+            root.display().to_string()
+        }
+    }
+}
+
+/// Opens the store of a project for reading, whatever is in it.
+pub(crate) fn open_whole(project: &Project) -> Result<Store, Failure> {
+    let location = location(project)?;
+    if location.file().is_some_and(|file| !file.exists()) {
+        return Err(
+            Failure::missing(format!("there is no store at `{location}`"))
+                .hint("`callsheet compose RECIPE --seal` makes one"),
+        );
+    }
+    let opening = || Store::open(&location, Access::Read);
+    Ok(progress::during("opening the store", opening)?)
+}
+
+/// Opens the store of a project for reading; there has to be something sealed.
+pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
+    let store = open_whole(project)?;
+    let name = name(project, store.location());
+    let found = block_on(store.find_project(&name))?;
+    let Some(project) = found else {
+        let place = store.location();
+        return Err(
+            Failure::missing(format!("nothing is sealed for this project in `{place}`"))
+                .hint("`callsheet compose RECIPE --seal` seals a prompt"),
+        );
+    };
+    Ok(Opened { store, project })
+}
+
+/// Opens the store of a project for reading, if anything was ever sealed there.
+pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure> {
+    let location = location(project)?;
+    if location.file().is_some_and(|file| !file.exists()) {
+        return Ok(None);
+    }
+    let store = open_whole(project)?;
+    let found = block_on(store.find_project(&name(project, &location)))?;
+    Ok(found.map(|project| Opened { store, project }))
+}
+
+/// Opens the store of a project for writing, and makes it where there is none.
+pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
+    let location = location(project)?;
+    if location.file().is_some() {
+        make_folder(project)?;
+    }
+    let store = progress::during("opening the store", || {
+        Store::open(&location, Access::Write)
+    })?;
+    let project = block_on(store.project(&name(project, &location)))?;
+    Ok(Opened { store, project })
+}
+
+/// Makes the folder; what is in it is nothing for a repository.
+fn make_folder(project: &Project) -> Result<(), Failure> {
+    let folder = project.root().join(FOLDER);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let made = std::fs::create_dir(&folder)
+        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"));
+    made.map_err(|cause| {
+        let place = file(project);
+        Failure::missing(format!(
+            "the store `{}` cannot be made: {}",
+            place.display(),
+            cause_text(&cause)
+        ))
+    })
+}
+
+/// Seals a prompt and says its id.
+pub(crate) fn seal(project: &Project, seal: Seal, out: Output) -> Result<Id, Failure> {
+    let opened = open_to_write(project)?;
+    let sealing = || block_on(opened.store.seal(&opened.project, seal));
+    let (prompt, new) = progress::during("sealing", sealing)?;
+    out.say(&format!(
+        "{}sealed {}",
+        if new { "" } else { "already " },
+        prompt.id
+    ));
+    Ok(prompt.id)
+}
+
+impl Opened {
+    /// Finds a prompt by its id or a unique prefix, and reads what was sealed.
+    pub(crate) fn sealed(&self, id: &str) -> Result<(SealedPrompt, Seal), StoreError> {
+        let prompt = block_on(self.store.prompt(&self.project, id))?;
+        let seal = block_on(self.store.sealed(&prompt))?;
+        Ok((prompt, seal))
+    }
+}

@@ -1,0 +1,23 @@
+-- What can be searched: pieces of texts that prompts carry, and of logs.
+create extension if not exists pg_trgm;
+
+create table chunk (
+  key bigint generated always as identity primary key,
+  body bigint references body (key),
+  run bigint references run (key),
+  start bigint not null check (start >= 0),
+  grams text,
+  words tsvector,
+  check ((body is null) <> (run is null))
+);
+
+create unique index chunk_of_body on chunk (body, start) where body is not null;
+create unique index chunk_of_run on chunk (run, start) where run is not null;
+create index chunk_grams on chunk using gin (grams gin_trgm_ops);
+create index chunk_words on chunk using gin (words);
+
+-- How many log records of a run are in the index.
+create table indexed (
+  run bigint primary key references run (key),
+  records bigint not null check (records >= 0)
+);

@@ -1,0 +1,145 @@
+//! Bodies: texts under their fingerprints, each kept once and packed.
+//!
+//! A body that is packed as a difference has a base that is packed by itself, so that two rows are always enough.
+
+use callsheet::Fingerprint;
+
+use crate::db::{Row, Tx, Value};
+use crate::{StoreError, pack};
+
+/// Texts shorter than this are no base for others.
+const LEAST_BASE: usize = 256;
+
+const FIND: &str = "select key from body where fingerprint = $1";
+
+const INSERT: &str = "insert into body (fingerprint, bytes, base, packed) values ($1, $2, $3, $4) \
+    on conflict (fingerprint) do nothing returning key";
+
+const LOAD: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
+    where b.fingerprint = $1";
+
+const LOAD_KEY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
+    where b.key = $1";
+
+const SLOT: &str = "select s.body, b.bytes, b.packed from slot s join body b on b.key = s.body \
+    where s.project = $1 and s.name = $2 and b.base is null";
+
+const SET_SLOT: &str = "insert into slot (project, name, body) values ($1, $2, $3) \
+    on conflict (project, name) do update set body = excluded.body";
+
+/// What a text is compared with: the last one of its project that had the same place.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot<'a> {
+    pub(crate) project: i64,
+    pub(crate) name: &'a str,
+}
+
+impl Slot<'_> {
+    fn values(self) -> [Value<'static>; 2] {
+        let name = Fingerprint::of(self.name).as_bytes()[..12].to_vec();
+        [self.project.into(), name.into()]
+    }
+
+    /// Returns the base of this place with its text.
+    pub(crate) fn base(self, tx: &mut dyn Tx) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
+        let Some(row) = tx.first(SLOT, &self.values())? else {
+            return Ok(None);
+        };
+        // A damaged base is left alone, and told by whoever verifies.
+        let text = pack::unpack(row.bytes(2)?, row.int(1)?, &[]).ok();
+        Ok(text.map(|text| (row.int(0).unwrap_or_default(), text)))
+    }
+
+    /// Makes a body the base of this place.
+    pub(crate) fn set(self, tx: &mut dyn Tx, body: i64) -> Result<(), StoreError> {
+        let [project, name] = self.values();
+        tx.execute(SET_SLOT, &[project, name, body.into()])?;
+        Ok(())
+    }
+}
+
+/// Returns the key of a body, if it is there.
+pub(crate) fn find(tx: &mut dyn Tx, name: Fingerprint) -> Result<Option<i64>, StoreError> {
+    let row = tx.first(FIND, &[name.as_bytes().as_slice().into()])?;
+    row.map(|row| row.int(0)).transpose()
+}
+
+/// Keeps a text, compared with what stood in its place before; returns its key and whether it is new.
+pub(crate) fn put(
+    tx: &mut dyn Tx,
+    name: Fingerprint,
+    text: &[u8],
+    slot: Option<Slot<'_>>,
+) -> Result<(i64, bool), StoreError> {
+    if let Some(key) = find(tx, name)? {
+        return Ok((key, false));
+    }
+    let alone = pack::alone(text);
+    let base = match slot {
+        Some(slot) => slot.base(tx)?,
+        None => None,
+    };
+    let delta = base.map(|(key, base)| (key, pack::against(text, &base)));
+    // A difference that saves little is not worth a second row to read.
+    let delta = delta.filter(|(_, packed)| packed.len() < alone.len() / 4 * 3);
+    let (base, packed) = match delta {
+        Some((base, packed)) if pack::needs_base(&packed) => (Some(base), packed),
+        _ => (None, alone),
+    };
+    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let values = [
+        name.as_bytes().as_slice().into(),
+        size.into(),
+        base.into(),
+        packed.into(),
+    ];
+    let Some(row) = tx.first(INSERT, &values)? else {
+        // Somebody else was faster; what they wrote is the same.
+        let key = find(tx, name)?.ok_or_else(|| not_there(tx, name))?;
+        return Ok((key, false));
+    };
+    let key = row.int(0)?;
+    if let (Some(slot), None, true) = (slot, base, text.len() >= LEAST_BASE) {
+        slot.set(tx, key)?;
+    }
+    Ok((key, true))
+}
+
+/// Returns a text, which is what its fingerprint says.
+pub(crate) fn get(tx: &mut dyn Tx, name: Fingerprint) -> Result<Vec<u8>, StoreError> {
+    let found = tx.first(LOAD, &[name.as_bytes().as_slice().into()])?;
+    let row = found.ok_or_else(|| not_there(tx, name))?;
+    let text = unpacked(&row, 0).map_err(|why| row.damaged(format!("text {name}: {why}")))?;
+    if Fingerprint::of(&text) == name {
+        Ok(text)
+    } else {
+        Err(row.damaged(format!("text {name}: its fingerprint is another")))
+    }
+}
+
+/// Returns a text by its key, as it is.
+pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
+    let found = tx.first(LOAD_KEY, &[key.into()])?;
+    let missing = || StoreError::damaged(tx.store(), format!("text number {key} is not there"));
+    let row = found.ok_or_else(missing)?;
+    unpacked(&row, 0).map_err(|why| row.damaged(format!("text number {key}: {why}")))
+}
+
+/// Unpacks the columns size, packed, and the size, packed and base of the base, from `at` on.
+pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
+    let told = |error: StoreError| error.to_string();
+    let base = match row.maybe(at + 2, Row::int).map_err(told)? {
+        Some(_) if row.maybe(at + 4, Row::int).map_err(told)?.is_some() => {
+            return Err("its base has a base".to_owned());
+        }
+        Some(bytes) => pack::unpack(row.bytes(at + 3).map_err(told)?, bytes, &[])
+            .map_err(|why| format!("its base: {why}"))?,
+        None => Vec::new(),
+    };
+    let (bytes, packed) = (row.int(at).map_err(told)?, row.bytes(at + 1).map_err(told)?);
+    pack::unpack(packed, bytes, &base).map_err(str::to_owned)
+}
+
+fn not_there(tx: &dyn Tx, name: Fingerprint) -> StoreError {
+    StoreError::damaged(tx.store(), format!("text {name} is not there"))
+}

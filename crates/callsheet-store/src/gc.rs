@@ -1,0 +1,156 @@
+//! Collecting what is no longer wanted: old prompts that no run was given, and the texts that only they carried.
+//!
+//! Nothing here happens by itself.
+
+use callsheet::Event;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::db::{Dialect, Tx, Value};
+use crate::project::Project;
+use crate::{Id, Store, StoreError, event, id, search};
+
+/// The event of prompts that were removed.
+pub(crate) const COLLECTED: &str = "prompt:collected";
+
+/// Which prompts stay, besides those that a run was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// So many of the newest.
+    pub newest: Option<usize>,
+    /// Those that were sealed at this time or later.
+    pub since: Option<i64>,
+}
+
+/// What was, or would be, removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    /// The prompts, the oldest first.
+    pub prompts: Vec<Id>,
+    /// How many texts only they carried.
+    pub texts: i64,
+    /// How many bytes these take, as they are packed.
+    pub bytes: i64,
+}
+
+const LOCK: &str = "select pg_advisory_xact_lock(7227201901)";
+
+const NTH: &str =
+    "select p.id from prompt p where p.project = $1 order by p.id desc limit 1 offset $2";
+
+/// The prompts that go: before the cut, and given to no run.
+const DOOMED: &str = "select p.key from prompt p where p.project = $1 and p.id < $2 \
+    and not exists (select 1 from run r where r.prompt = p.key)";
+
+impl Store {
+    /// Tells what [`Store::collect`] would remove.
+    pub async fn collectable(
+        &self,
+        project: &Project,
+        keep: Keep,
+    ) -> Result<Collected, StoreError> {
+        let project = project.clone();
+        self.read(move |tx| {
+            let cut = cut(tx, &project, keep)?;
+            doomed(tx, &project, &cut)
+        })
+        .await
+    }
+
+    /// Removes all prompts but those that are kept and those that a run was given.
+    pub async fn collect(&self, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
+        let project = project.clone();
+        self.write(move |tx| collect(tx, &project, keep)).await
+    }
+}
+
+/// Returns the id below which prompts go: the lowest that any rule keeps.
+fn cut(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<String, StoreError> {
+    let newest = match keep.newest {
+        // `~` sorts after every id: without a rule nothing stays.
+        None | Some(0) => "~".to_owned(),
+        Some(count) => {
+            let offset = i64::try_from(count - 1).unwrap_or(i64::MAX);
+            let row = tx.first(NTH, &[project.key.into(), offset.into()])?;
+            row.map_or(Ok(String::new()), |row| row.text(0).map(str::to_owned))?
+        }
+    };
+    let since = keep.since.map(id::lowest);
+    Ok(since.map_or(newest.clone(), |since| since.min(newest)))
+}
+
+fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, StoreError> {
+    let values: [Value<'_>; 2] = [project.key.into(), cut.into()];
+    let ids = DOOMED.replace("select p.key", "select p.id") + " order by p.id";
+    let rows = tx.query(&ids, &values)?;
+    let prompts = rows.iter().map(|row| row.text(0)?.parse());
+    let sum = format!(
+        "select count(*), coalesce(sum(length(b.packed)), 0) from body b \
+        where exists (select 1 from part a where a.body = b.key) \
+        and not exists (select 1 from part a where a.body = b.key and a.prompt not in ({DOOMED}))"
+    );
+    let sum = match tx.dialect() {
+        Dialect::Sqlite => sum,
+        Dialect::Postgres => sum.replace("0)", "0)::bigint"),
+    };
+    let row = tx.first(&sum, &values)?;
+    let (texts, bytes) = match row {
+        Some(row) => (row.int(0)?, row.int(1)?),
+        None => (0, 0),
+    };
+    Ok(Collected {
+        prompts: prompts.collect::<Result<_, StoreError>>()?,
+        texts,
+        bytes,
+    })
+}
+
+fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
+    if tx.dialect() == Dialect::Postgres {
+        tx.query(LOCK, &[])?;
+    }
+    let cut = cut(tx, project, keep)?;
+    let collected = doomed(tx, project, &cut)?;
+    if collected.prompts.is_empty() {
+        return Ok(collected);
+    }
+    let values: [Value<'_>; 2] = [project.key.into(), cut.as_str().into()];
+    for table in ["prompt_source", "part", "document"] {
+        let sql = format!("delete from {table} where prompt in ({DOOMED})");
+        tx.execute(&sql, &values)?;
+    }
+    tx.execute(
+        &format!("delete from prompt where key in ({DOOMED})"),
+        &values,
+    )?;
+    sweep(tx)?;
+    let facts = [("ids", json!(collected.prompts))];
+    let message = format!("{} prompts are removed", collected.prompts.len());
+    let told = Event::new(COLLECTED, facts, message);
+    event::append(tx, project, &[told.into()])?;
+    if tx.dialect() == Dialect::Sqlite {
+        tx.batch("pragma incremental_vacuum")?;
+    }
+    Ok(collected)
+}
+
+/// Removes texts that nobody carries, and that no other text is kept against.
+fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    const LOOSE: &str = "not exists (select 1 from part a where a.body = b.key) \
+        and not exists (select 1 from document d where d.base = b.key) \
+        and not exists (select 1 from body o where o.base = b.key)";
+    tx.execute(
+        "delete from source where not exists (select 1 from prompt_source ps where ps.source = source.key)",
+        &[],
+    )?;
+    // Those that have a base go first; then their bases may be loose, too.
+    for _ in 0..2 {
+        for row in tx.query(&format!("select b.key from body b where {LOOSE}"), &[])? {
+            let key = row.int(0)?;
+            search::remove_body(tx, key)?;
+            tx.execute("delete from slot where body = $1", &[key.into()])?;
+            tx.execute("delete from body where key = $1", &[key.into()])?;
+        }
+    }
+    Ok(())
+}

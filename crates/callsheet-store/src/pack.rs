@@ -1,0 +1,133 @@
+//! How texts are packed: as they are, compressed, or as what differs from a text that resembles them.
+//!
+//! What is unpacked is not trusted: it never grows beyond the size that was noted for it.
+
+use std::io::{Read as _, Write as _};
+
+/// As it is.
+const RAW: u8 = 0;
+/// Compressed.
+const ZSTD: u8 = 1;
+/// Compressed with the help of another text.
+const DELTA: u8 = 2;
+
+/// Texts shorter than this are not worth it.
+const LEAST: usize = 64;
+
+const LEVEL: i32 = 3;
+
+/// Packs a text by itself.
+pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
+    let raw = || coded(RAW, text);
+    if text.len() < LEAST {
+        return raw();
+    }
+    match compress(text, &[]) {
+        // A tenth less is worth the time to unpack it.
+        Some(packed) if packed.len() < text.len() / 10 * 9 => coded(ZSTD, &packed),
+        _ => raw(),
+    }
+}
+
+/// Packs a text as what differs from `base`.
+pub(crate) fn against(text: &[u8], base: &[u8]) -> Vec<u8> {
+    match compress(text, base) {
+        Some(packed) => coded(DELTA, &packed),
+        None => coded(RAW, text),
+    }
+}
+
+/// Tells whether a text needs its base to be unpacked.
+pub(crate) fn needs_base(packed: &[u8]) -> bool {
+    packed.first() == Some(&DELTA)
+}
+
+/// Unpacks a text of so many bytes, or says why it is none.
+pub(crate) fn unpack(packed: &[u8], bytes: i64, base: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let size = u64::try_from(bytes).map_err(|_| "its size is negative")?;
+    let (codec, rest) = packed.split_first().ok_or("it is empty")?;
+    let text = match *codec {
+        RAW => rest.to_vec(),
+        ZSTD => decompress(rest, &[], size).ok_or("it cannot be unpacked")?,
+        DELTA => decompress(rest, base, size).ok_or("it cannot be unpacked")?,
+        _ => return Err("it is packed in an unknown way"),
+    };
+    if text.len() as u64 == size {
+        Ok(text)
+    } else {
+        Err("its size is another")
+    }
+}
+
+fn coded(codec: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut coded = Vec::with_capacity(bytes.len() + 1);
+    coded.push(codec);
+    coded.extend_from_slice(bytes);
+    coded
+}
+
+/// Compresses with a checksum, by which a changed byte is found.
+fn compress(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = zstd::stream::Encoder::with_dictionary(Vec::new(), LEVEL, base).ok()?;
+    encoder.include_checksum(true).ok()?;
+    encoder.set_pledged_src_size(Some(text.len() as u64)).ok()?;
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok()
+}
+
+fn decompress(packed: &[u8], base: &[u8], most: u64) -> Option<Vec<u8>> {
+    let decoder = zstd::stream::Decoder::with_dictionary(packed, base).ok()?;
+    let mut text = Vec::new();
+    // One more than allowed, so that what is too long is seen to be so.
+    let mut limited = decoder.take(most.checked_add(1)?);
+    limited.read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_back(text in prop::collection::vec(any::<u8>(), 0..2000), base in prop::collection::vec(any::<u8>(), 0..2000)) {
+            let size = i64::try_from(text.len()).unwrap();
+            prop_assert_eq!(unpack(&alone(&text), size, b"").unwrap(), text.clone());
+            prop_assert_eq!(unpack(&against(&text, &base), size, &base).unwrap(), text);
+        }
+
+        #[test]
+        fn a_changed_byte_is_an_error_or_another_text(at in 0_usize..200, flip in 1..=255_u8) {
+            let text = "The same words come again and again. ".repeat(20).into_bytes();
+            let mut packed = against(&text, b"The same words come again");
+            let at = at % packed.len();
+            packed[at] ^= flip;
+            let size = i64::try_from(text.len()).unwrap();
+            let back = unpack(&packed, size, b"The same words come again");
+            prop_assert!(back.is_err() || back.unwrap() != text || at < 14, "only header bytes may be idle");
+        }
+    }
+
+    #[test]
+    fn a_text_like_another_takes_next_to_nothing() {
+        let numbers = (0..500_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
+        let base = numbers.collect::<Vec<_>>().join("\n");
+        let text = base.replacen("\n", " changed\n", 3);
+        assert!(alone(text.as_bytes()).len() > 1000);
+        assert!(against(text.as_bytes(), base.as_bytes()).len() < 100);
+    }
+
+    #[test]
+    fn a_bomb_stops_at_its_noted_size() {
+        let packed = alone(&vec![0; 10_000_000]);
+        assert!(packed.len() < 2_000);
+        assert_eq!(unpack(&packed, 100, b""), Err("its size is another"));
+        assert_eq!(
+            unpack(&[7, 1], 1, b""),
+            Err("it is packed in an unknown way")
+        );
+        assert_eq!(unpack(&[], 0, b""), Err("it is empty"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Reading a seal back, and proving that it is the one that was written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callsheet::Seal;
+use callsheet::seal::DOCUMENTS;
+
+use super::SealedPrompt;
+use crate::db::{Row, Tx};
+use crate::{StoreError, body, pack};
+
+const READ_DOCUMENTS: &str = "select d.kind, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
+    join body b on b.key = d.base where d.prompt = $1 order by d.kind";
+
+/// Returns what was sealed with a prompt, after proving it.
+pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
+    let place = format!("{}: prompt {}", tx.store(), prompt.id);
+    let damaged = |why: String| StoreError::damaged(&place, why);
+    let documents = documents(tx, prompt)?.map_err(damaged)?;
+    let mut seal = Seal {
+        documents,
+        bodies: BTreeMap::new(),
+    };
+    if seal.fingerprint() != prompt.seal {
+        return Err(damaged("its documents are not what was sealed".to_owned()));
+    }
+    let named = seal.named();
+    let named = named.map_err(|error| damaged(error.detail().to_owned()))?;
+    for name in named {
+        let text = body::get(tx, name)?;
+        seal.bodies.insert(name, Arc::from(text));
+    }
+    Ok(seal)
+}
+
+/// Returns the documents of a prompt, or which of them is not in order.
+pub(super) fn documents(
+    tx: &mut dyn Tx,
+    prompt: &SealedPrompt,
+) -> Result<Result<[String; 4], String>, StoreError> {
+    let rows = tx.query(READ_DOCUMENTS, &[prompt.key.into()])?;
+    let mut documents = <[String; 4]>::default();
+    for ((kind, name), document) in (0..).zip(DOCUMENTS).zip(&mut documents) {
+        let of_kind = |row: &&Row| row.int(0) == Ok(kind);
+        let read = match rows.iter().find(of_kind) {
+            Some(row) => unpacked(row),
+            None => Err("it is not there".to_owned()),
+        };
+        match read {
+            Ok(text) => *document = text,
+            Err(why) => return Ok(Err(format!("{name}: {why}"))),
+        }
+    }
+    Ok(Ok(documents))
+}
+
+fn unpacked(row: &Row) -> Result<String, String> {
+    let told = |error: StoreError| error.to_string();
+    if row.maybe(5, Row::int).map_err(told)?.is_some() {
+        return Err("its base has a base".to_owned());
+    }
+    let (size, packed) = (row.int(3).map_err(told)?, row.bytes(4).map_err(told)?);
+    let base = pack::unpack(packed, size, &[]).map_err(|why| format!("its base: {why}"))?;
+    let (size, packed) = (row.int(1).map_err(told)?, row.bytes(2).map_err(told)?);
+    let bytes = pack::unpack(packed, size, &base)?;
+    String::from_utf8(bytes).map_err(|_| "it is no UTF-8".to_owned())
+}

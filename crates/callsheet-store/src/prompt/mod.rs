@@ -1,0 +1,248 @@
+//! Sealed prompts: each is four documents and the texts that they name, under one short id.
+//!
+//! A prompt is sealed once and never changed again. Sealing the same once more gives the same id.
+
+mod edge;
+mod load;
+mod seal;
+mod verify;
+
+use std::collections::BTreeSet;
+
+use callsheet::{Fingerprint, Seal};
+use serde::Serialize;
+
+pub(crate) use edge::REACH;
+pub(crate) use load::load;
+pub(crate) use seal::put;
+pub(crate) use verify::verify;
+
+use crate::db::{Row, Tx, Value, groups};
+use crate::project::Project;
+use crate::{Id, Store, StoreError};
+
+/// A body is the text of a section.
+pub(crate) const SECTION: i64 = 1;
+/// A body is something that a prompt was made from.
+pub(crate) const INPUT: i64 = 2;
+/// A body is a tool that goes with a prompt.
+pub(crate) const TOOL: i64 = 4;
+/// A body is what stands where sections meet.
+pub(crate) const EDGE: i64 = 8;
+
+/// A sealed prompt, as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SealedPrompt {
+    /// The id.
+    pub id: Id,
+    /// When it was sealed, in milliseconds since 1970.
+    pub sealed_at: i64,
+    /// The recipe.
+    pub recipe: String,
+    /// The version of the engine that composed it.
+    pub engine: String,
+    /// The fingerprint of the exact bytes.
+    pub fingerprint: Fingerprint,
+    /// How many bytes these are.
+    pub bytes: i64,
+    /// How many tokens, where they were counted.
+    pub tokens: Option<i64>,
+    #[serde(skip)]
+    pub(crate) key: i64,
+    #[serde(skip)]
+    pub(crate) seal: Fingerprint,
+}
+
+/// Which prompts a list shows, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct PromptFilter {
+    /// Those of this recipe only.
+    pub recipe: Option<String>,
+    /// Those that were sealed at this time or later.
+    pub since: Option<i64>,
+    /// Those that were sealed before this time.
+    pub until: Option<i64>,
+    /// Those that one of these went into, by the names that [`Store::sources`] lists.
+    pub sources: Option<Vec<String>>,
+    /// Those before this one, for the next page.
+    pub before: Option<Id>,
+}
+
+/// The columns of a prompt.
+pub(crate) const COLUMNS: &str =
+    "p.id, p.sealed_at, p.recipe, p.engine, p.fingerprint, p.bytes, p.tokens, p.key, p.seal";
+
+/// How many rows are looked at in one go.
+const PAGE: usize = 500;
+
+const SOURCES: &str = "select s.name from source s where exists \
+    (select 1 from prompt_source ps join prompt p on p.key = ps.prompt where ps.source = s.key and p.project = $1) \
+    order by s.name";
+
+impl Store {
+    /// Seals a prompt; returns it, and whether it is new.
+    pub async fn seal(
+        &self,
+        project: &Project,
+        seal: Seal,
+    ) -> Result<(SealedPrompt, bool), StoreError> {
+        let project = project.clone();
+        self.write(move |tx| {
+            let at = tx.now()?;
+            put(tx, &project, &seal, at)
+        })
+        .await
+    }
+
+    /// Returns the prompt that an id, or a prefix that no other has, means.
+    pub async fn prompt(&self, project: &Project, id: &str) -> Result<SealedPrompt, StoreError> {
+        let (project, id) = (project.clone(), id.to_owned());
+        self.read(move |tx| find(tx, &project, &id)).await
+    }
+
+    /// Returns everything that was sealed with a prompt, after proving that it is what was sealed.
+    pub async fn sealed(&self, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
+        let prompt = prompt.clone();
+        self.read(move |tx| load(tx, &prompt)).await
+    }
+
+    /// Returns up to `limit` prompts, the newest first.
+    pub async fn prompts(
+        &self,
+        project: &Project,
+        filter: PromptFilter,
+        limit: usize,
+    ) -> Result<Vec<SealedPrompt>, StoreError> {
+        let project = project.clone();
+        self.read(move |tx| list(tx, &project, &filter, limit))
+            .await
+    }
+
+    /// Returns the names of everything that went into prompts, such as `file:src/a.rs`.
+    pub async fn sources(&self, project: &Project) -> Result<Vec<String>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| {
+            let rows = tx.query(SOURCES, &[key.into()])?;
+            rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+        })
+        .await
+    }
+}
+
+/// Finds a prompt by its id or a unique prefix.
+pub(crate) fn find(
+    tx: &mut dyn Tx,
+    project: &Project,
+    id: &str,
+) -> Result<SealedPrompt, StoreError> {
+    let sql = format!(
+        "select {COLUMNS} from prompt p where p.id >= $1 and p.id < $2 and p.project = {} order by p.id limit 6",
+        project.key
+    );
+    read(&crate::id::find(tx, "prompt", id, &sql)?)
+}
+
+/// Reads the columns of a prompt.
+pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
+    let fingerprint = |at: usize| {
+        let bytes: Result<[u8; 32], _> = row.bytes(at)?.try_into();
+        bytes
+            .map(Fingerprint::from_bytes)
+            .map_err(|_| row.damaged("a prompt has a fingerprint of the wrong size"))
+    };
+    Ok(SealedPrompt {
+        id: row.text(0)?.parse()?,
+        sealed_at: row.int(1)?,
+        recipe: row.text(2)?.to_owned(),
+        engine: row.text(3)?.to_owned(),
+        fingerprint: fingerprint(4)?,
+        bytes: row.int(5)?,
+        tokens: row.maybe(6, Row::int)?,
+        key: row.int(7)?,
+        seal: fingerprint(8)?,
+    })
+}
+
+fn list(
+    tx: &mut dyn Tx,
+    project: &Project,
+    filter: &PromptFilter,
+    limit: usize,
+) -> Result<Vec<SealedPrompt>, StoreError> {
+    let carriers = match &filter.sources {
+        Some(names) => Some(carriers(tx, names)?),
+        None => None,
+    };
+    let mut before = filter.before;
+    let mut found = Vec::new();
+    loop {
+        let most = if carriers.is_some() { PAGE } else { limit };
+        let page = page(
+            tx,
+            project,
+            &PromptFilter {
+                before,
+                ..filter.clone()
+            },
+            most,
+        )?;
+        let Some(last) = page.last() else {
+            return Ok(found);
+        };
+        before = Some(last.id);
+        let ended = page.len() < most || carriers.is_none();
+        let wanted = |prompt: &SealedPrompt| {
+            let carriers = carriers.as_ref();
+            carriers.is_none_or(|carriers| carriers.contains(&prompt.key))
+        };
+        found.extend(page.into_iter().filter(wanted));
+        found.truncate(limit);
+        if ended || found.len() == limit {
+            return Ok(found);
+        }
+    }
+}
+
+/// Returns the prompts that one of the named things went into.
+fn carriers(tx: &mut dyn Tx, names: &[String]) -> Result<BTreeSet<i64>, StoreError> {
+    let mut prompts = BTreeSet::new();
+    for names in names.chunks(PAGE) {
+        let sql = format!(
+            "select distinct ps.prompt from prompt_source ps join source s on s.key = ps.source where s.name in {}",
+            groups(1, names.len())
+        );
+        let values: Vec<Value<'_>> = names.iter().map(Into::into).collect();
+        tx.each(&sql, &values, &mut |row| {
+            prompts.insert(row.int(0)?);
+            Ok(())
+        })?;
+    }
+    Ok(prompts)
+}
+
+fn page(
+    tx: &mut dyn Tx,
+    project: &Project,
+    filter: &PromptFilter,
+    limit: usize,
+) -> Result<Vec<SealedPrompt>, StoreError> {
+    let mut sql = format!("select {COLUMNS} from prompt p where p.project = $1");
+    let mut values: Vec<Value<'_>> = vec![project.key.into()];
+    // The first digits of an id are its time, so that all of these use the index.
+    let conditions = [
+        ("p.recipe =", filter.recipe.clone()),
+        ("p.id >=", filter.since.map(crate::id::lowest)),
+        ("p.id <", filter.until.map(crate::id::lowest)),
+        ("p.id <", filter.before.map(|id| id.to_string())),
+    ];
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            values.push(value.into());
+            sql.push_str(&format!(" and {condition} ${}", values.len()));
+        }
+    }
+    values.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
+    sql.push_str(&format!(" order by p.id desc limit ${}", values.len()));
+    let rows = tx.query(&sql, &values)?;
+    rows.iter().map(read).collect()
+}

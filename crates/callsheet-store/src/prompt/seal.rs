@@ -1,0 +1,250 @@
+//! Writing a seal: its texts, its documents, what it carries and what went into it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use callsheet::manifest::Manifest;
+use callsheet::seal::{DOCUMENTS, SealedInputs};
+use callsheet::{Event, Fingerprint, Seal};
+use serde_json::json;
+
+use super::{EDGE, INPUT, SECTION, SealedPrompt, TOOL, edge};
+use crate::body::{self, Slot};
+use crate::db::{Dialect, Tx, Value, groups};
+use crate::project::Project;
+use crate::{Id, StoreError, event, pack, search};
+
+/// The event of a new prompt.
+pub(crate) const SEALED: &str = "prompt:sealed";
+
+/// How many rows are inserted by one statement.
+const CHUNK: usize = 100;
+
+/// Held while sealing, shared; whoever collects what is no longer used holds it alone.
+pub(crate) const LOCK: &str = "select pg_advisory_xact_lock_shared(7227201901)";
+
+const KNOWN: &str = "select p.id from prompt p where p.project = $1 and p.seal = $2";
+
+const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning key";
+
+const DOCUMENT: &str =
+    "insert into document (prompt, kind, base, bytes, packed) values ($1, $2, $3, $4, $5)";
+
+const PART: &str = "insert into part (body, prompt, roles) values ";
+
+const SOURCE: &str = "insert into source (name) values ($1) on conflict (name) do nothing";
+
+const PROMPT_SOURCE: &str =
+    "insert into prompt_source (source, prompt) select key, $2 from source where name = $1";
+
+/// Seals a prompt at a time; returns it, and whether it is new.
+pub(crate) fn put(
+    tx: &mut dyn Tx,
+    project: &Project,
+    seal: &Seal,
+    at: i64,
+) -> Result<(SealedPrompt, bool), StoreError> {
+    if tx.dialect() == Dialect::Postgres {
+        tx.query(LOCK, &[])?;
+    }
+    let whole = seal.fingerprint();
+    let known = [project.key.into(), whole.as_bytes().as_slice().into()];
+    if let Some(row) = tx.first(KNOWN, &known)? {
+        let prompt = super::find(tx, project, row.text(0)?)?;
+        return Ok((prompt, false));
+    }
+    let contents = Contents::of(seal).map_err(|error| {
+        StoreError::refused(format!("the seal is not in order: {}", error.detail()))
+    })?;
+    let prompt = insert(tx, project, &contents.manifest, whole, at)?;
+    for ((kind, name), text) in (0..).zip(DOCUMENTS).zip(&seal.documents) {
+        let slot = Slot {
+            project: project.key,
+            name: &format!("{}/{name}", prompt.recipe),
+        };
+        put_document(tx, (prompt.key, kind), slot, text)?;
+    }
+    contents.put_parts(tx, project, prompt.key)?;
+    for source in &contents.sources {
+        tx.execute(SOURCE, &[source.into()])?;
+        tx.execute(PROMPT_SOURCE, &[source.into(), prompt.key.into()])?;
+    }
+    let facts = [("id", json!(prompt.id)), ("recipe", json!(prompt.recipe))];
+    let message = format!("prompt {} is sealed", prompt.id);
+    let told = Event::new(SEALED, facts, message);
+    event::append(tx, project, &[told.into()])?;
+    Ok((prompt, true))
+}
+
+fn insert(
+    tx: &mut dyn Tx,
+    project: &Project,
+    manifest: &Manifest,
+    whole: Fingerprint,
+    at: i64,
+) -> Result<SealedPrompt, StoreError> {
+    let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let mut prompt = SealedPrompt {
+        id: Id::new(at, whole),
+        sealed_at: at,
+        recipe: manifest.recipe.name.clone(),
+        engine: manifest.engine.to_string(),
+        fingerprint: manifest.fingerprint,
+        bytes: number(manifest.bytes),
+        tokens: manifest.tokens.map(number),
+        key: 0,
+        seal: whole,
+    };
+    let values = [
+        prompt.id.as_str().into(),
+        project.key.into(),
+        at.into(),
+        (&prompt.recipe).into(),
+        (&prompt.engine).into(),
+        prompt.fingerprint.as_bytes().as_slice().into(),
+        prompt.bytes.into(),
+        prompt.tokens.into(),
+        whole.as_bytes().as_slice().into(),
+    ];
+    let row = tx.first(INSERT, &values)?;
+    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
+    prompt.key = row.ok_or_else(missing)?.int(0)?;
+    Ok(prompt)
+}
+
+/// Keeps a document as what differs from one like it; one that resembles none becomes the base of those to come.
+fn put_document(
+    tx: &mut dyn Tx,
+    (prompt, kind): (i64, i64),
+    slot: Slot<'_>,
+    text: &str,
+) -> Result<(), StoreError> {
+    let packed = |base: &[u8]| pack::against(text.as_bytes(), base);
+    let alone = pack::alone(text.as_bytes()).len();
+    let (base, packed) = match slot.base(tx)? {
+        Some((base, like)) if packed(&like).len() <= alone / 2 => (base, packed(&like)),
+        _ => {
+            let (base, _) = body::put(tx, Fingerprint::of(text), text.as_bytes(), None)?;
+            slot.set(tx, base)?;
+            let like = body::get_key(tx, base)?;
+            (base, packed(&like))
+        }
+    };
+    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let values = [
+        prompt.into(),
+        kind.into(),
+        base.into(),
+        size.into(),
+        packed.into(),
+    ];
+    tx.execute(DOCUMENT, &values)?;
+    Ok(())
+}
+
+/// What a seal holds, by what it is in the prompt.
+pub(super) struct Contents {
+    manifest: Manifest,
+    texts: BTreeMap<Fingerprint, Part>,
+    /// The names of everything that went in.
+    pub(super) sources: BTreeSet<String>,
+}
+
+/// A text and what it is.
+struct Part {
+    text: Vec<u8>,
+    roles: i64,
+    /// What it is compared with.
+    place: Option<String>,
+}
+
+impl Contents {
+    pub(super) fn of(seal: &Seal) -> Result<Self, callsheet::Error> {
+        let (manifest, inputs) = (seal.manifest()?, seal.inputs()?);
+        let mut contents = Self {
+            texts: BTreeMap::new(),
+            sources: sources(seal, &inputs)?,
+            manifest,
+        };
+        for (_, path, body) in inputs.readings.files() {
+            contents.add(seal, body, INPUT, Some(format!("file/{path}")));
+        }
+        for body in inputs.named() {
+            contents.add(seal, body, INPUT, None);
+        }
+        for tool in contents.manifest.tools.clone() {
+            contents.add(seal, tool, TOOL, None);
+        }
+        let recipe = contents.manifest.recipe.name.clone();
+        for section in contents.manifest.sections.clone() {
+            let place = format!("{recipe}/{}", section.label());
+            contents.add(seal, section.fingerprint, SECTION, Some(place));
+        }
+        let text = seal.text()?;
+        let sections = contents.manifest.sections.iter();
+        let sections: Vec<Range<usize>> =
+            sections.map(|section| section.start..section.end).collect();
+        for range in edge::edges(&text, &sections) {
+            let text = text[range].as_bytes();
+            let part = contents.texts.entry(Fingerprint::of(text)).or_insert(Part {
+                text: text.to_vec(),
+                roles: 0,
+                place: None,
+            });
+            part.roles |= EDGE;
+        }
+        Ok(contents)
+    }
+
+    fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: Option<String>) {
+        if let Some(text) = seal.bodies.get(&name) {
+            let part = self.texts.entry(name).or_insert_with(|| Part {
+                text: text.to_vec(),
+                roles: 0,
+                place: None,
+            });
+            part.roles |= role;
+            part.place = place.or(part.place.take());
+        }
+    }
+
+    /// Returns what a prompt carries, and as what.
+    pub(super) fn roles(&self) -> BTreeMap<Fingerprint, i64> {
+        let texts = self.texts.iter();
+        texts.map(|(name, part)| (*name, part.roles)).collect()
+    }
+
+    fn put_parts(&self, tx: &mut dyn Tx, project: &Project, prompt: i64) -> Result<(), StoreError> {
+        let mut rows: Vec<[Value<'_>; 3]> = Vec::with_capacity(self.texts.len());
+        for (name, part) in &self.texts {
+            let slot = part.place.as_ref().map(|place| Slot {
+                project: project.key,
+                name: place,
+            });
+            let (key, _) = body::put(tx, *name, &part.text, slot)?;
+            if part.roles & (SECTION | EDGE) != 0 {
+                search::add_body(tx, key, &part.text, part.roles & SECTION != 0)?;
+            }
+            rows.push([key.into(), prompt.into(), part.roles.into()]);
+        }
+        for rows in rows.chunks(CHUNK) {
+            tx.execute(&format!("{PART}{}", groups(rows.len(), 3)), &rows.concat())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the names of everything that went into a prompt: what its bytes came from, and every file that was read.
+fn sources(seal: &Seal, inputs: &SealedInputs) -> Result<BTreeSet<String>, callsheet::Error> {
+    let map = seal.source_map()?;
+    let mapped = map.spans.iter().map(|span| span.source.clone());
+    let sections = seal.manifest()?.sections;
+    let named = sections.into_iter().map(|section| section.source);
+    let read = inputs.readings.files();
+    let read = read.filter_map(|(folder, path, _)| folder.map(|_| format!("file:{path}")));
+    let all = mapped.chain(named).chain(read);
+    let all = all.filter(|name| name.starts_with("file:") || name.starts_with("template:"));
+    // The character NUL cannot be stored in a name.
+    Ok(all.map(|name| name.replace('\0', "\u{fffd}")).collect())
+}

@@ -1,0 +1,200 @@
+//! The index: which pieces of texts and logs it holds, and how they come in and go out.
+
+use super::words::{Query, spaced};
+use super::{Hit, HitPlace, snippet};
+use crate::StoreError;
+use crate::db::{Dialect, Row, Tx, Value};
+use crate::log::{self, Stream};
+use crate::prompt::REACH;
+
+/// How long a piece is.
+pub(super) const CHUNK: usize = 64 * 1024;
+
+const HAS: &str = "select c.key from chunk c where c.body = $1 order by c.start limit 1";
+
+const HAS_WORDS: &str = "select 1 from chunk_words where rowid = $1";
+
+const ADD: &str = "insert into chunk (body, run, start) values ($1, $2, $3) returning key";
+
+const OF_BODY: &str = "select key from chunk where body = $1";
+
+/// Returns where the pieces of a text begin; each overlaps the one before by the longest beginning that is looked for.
+pub(crate) fn starts(text: &str) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut at = 0;
+    while text.len() - at > CHUNK {
+        at = text.floor_char_boundary(at + CHUNK - REACH);
+        starts.push(at);
+    }
+    starts
+}
+
+fn piece(text: &str, start: usize) -> &str {
+    &text[start..text.floor_char_boundary((start + CHUNK).min(text.len()))]
+}
+
+/// Puts a text of prompts into the index, with its words unless it is an edge.
+pub(crate) fn add_body(
+    tx: &mut dyn Tx,
+    body: i64,
+    text: &[u8],
+    with_words: bool,
+) -> Result<(), StoreError> {
+    let text = String::from_utf8_lossy(text);
+    if let Some(row) = tx.first(HAS, &[body.into()])? {
+        let first = row.int(0)?;
+        if !with_words || has_words(tx, first)? {
+            return Ok(());
+        }
+        // It was an edge until now, and is a section as well.
+        remove_body(tx, body)?;
+    }
+    for start in starts(&text) {
+        let piece = piece(&text, start);
+        let at = i64::try_from(start).unwrap_or(i64::MAX);
+        let key = add(tx, &[body.into(), Value::Null, at.into()])?;
+        add_grams(tx, key, piece)?;
+        if with_words {
+            add_words(tx, key, piece)?;
+        }
+    }
+    Ok(())
+}
+
+fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => HAS_WORDS,
+        Dialect::Postgres => "select 1 from chunk where key = $1 and words is not null",
+    };
+    Ok(tx.first(sql, &[chunk.into()])?.is_some())
+}
+
+fn add(tx: &mut dyn Tx, values: &[Value<'_>; 3]) -> Result<i64, StoreError> {
+    let row = tx.first(ADD, values)?;
+    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
+    row.ok_or_else(missing)?.int(0)
+}
+
+fn add_grams(tx: &mut dyn Tx, chunk: i64, piece: &str) -> Result<(), StoreError> {
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => "insert into chunk_grams (rowid, text) values ($1, $2)",
+        Dialect::Postgres => "update chunk set grams = $2 where key = $1",
+    };
+    // The character NUL cannot be stored in a text; nobody looks for it either.
+    tx.execute(sql, &[chunk.into(), piece.replace('\0', "\u{1}").into()])?;
+    Ok(())
+}
+
+fn add_words(tx: &mut dyn Tx, chunk: i64, piece: &str) -> Result<(), StoreError> {
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => "insert into chunk_words (rowid, words) values ($1, $2)",
+        Dialect::Postgres => {
+            "update chunk set words = to_tsvector('simple'::regconfig, $2::text) where key = $1"
+        }
+    };
+    tx.execute(sql, &[chunk.into(), spaced(piece).into()])?;
+    Ok(())
+}
+
+/// Takes a text of prompts out of the index.
+pub(crate) fn remove_body(tx: &mut dyn Tx, body: i64) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        for row in tx.query(OF_BODY, &[body.into()])? {
+            for table in ["chunk_words", "chunk_grams"] {
+                let sql = format!("delete from {table} where rowid = $1");
+                tx.execute(&sql, &[row.int(0)?.into()])?;
+            }
+        }
+    }
+    tx.execute("delete from chunk where body = $1", &[body.into()])?;
+    Ok(())
+}
+
+const UNINDEXED: &str = "select coalesce(sum(r.records - coalesce(i.records, 0)), 0)::bigint from run r \
+    left join indexed i on i.run = r.key where r.records > coalesce(i.records, 0)";
+
+const BEHIND: &str = "select r.key, coalesce(i.records, 0) from run r left join indexed i on i.run = r.key \
+    where r.records > coalesce(i.records, 0) order by r.key limit 1";
+
+const RECORDS: &str = "select l.seq, l.codec, l.data, l.stream from log l where l.run = $1 and l.seq > $2 \
+    order by l.seq limit $3";
+
+const SET_INDEXED: &str = "insert into indexed (run, records) values ($1, $2) \
+    on conflict (run) do update set records = excluded.records";
+
+/// Returns how many log records are not in the index.
+pub(super) fn unindexed(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => UNINDEXED.replace("::bigint", ""),
+        Dialect::Postgres => UNINDEXED.to_owned(),
+    };
+    tx.first(&sql, &[])?.map_or(Ok(0), |row| row.int(0))
+}
+
+/// Puts log records into the index, piece by piece, until `most` bytes are in; returns how many records are left.
+pub(super) fn add_logs(tx: &mut dyn Tx, most: usize) -> Result<i64, StoreError> {
+    let mut bytes = 0;
+    while bytes < most {
+        let Some(row) = tx.first(BEHIND, &[])? else {
+            return Ok(0);
+        };
+        bytes += add_log_piece(tx, row.int(0)?, row.int(1)?)?;
+    }
+    unindexed(tx)
+}
+
+/// Puts the next records of a run into the index, as one piece; returns its size.
+fn add_log_piece(tx: &mut dyn Tx, run: i64, done: i64) -> Result<usize, StoreError> {
+    const RECORDS_AT_ONCE: i64 = 200;
+    let (mut text, mut last) = (String::new(), done);
+    for row in tx.query(RECORDS, &[run.into(), done.into(), RECORDS_AT_ONCE.into()])? {
+        if !text.is_empty() && text.len() >= CHUNK {
+            break;
+        }
+        text.push_str(&String::from_utf8_lossy(&log::data(&row, 1)?));
+        text.push('\n');
+        last = row.int(0)?;
+    }
+    let key = add(tx, &[Value::Null, run.into(), (done + 1).into()])?;
+    add_words(tx, key, &text)?;
+    tx.execute(SET_INDEXED, &[run.into(), last.max(done + 1).into()])?;
+    Ok(text.len().max(1))
+}
+
+const OF_RUN: &str = "select r.id, (select min(c.start) from chunk c where c.run = r.key and c.start > $2) \
+    from run r where r.key = $1 and r.project = $3";
+
+/// Returns the first record of a piece of a log that holds a word of the query.
+pub(super) fn in_log(
+    tx: &mut dyn Tx,
+    project: i64,
+    run: i64,
+    start: i64,
+    query: &Query,
+) -> Result<Option<Hit>, StoreError> {
+    let values = [run.into(), start.into(), project.into()];
+    let Some(row) = tx.first(OF_RUN, &values)? else {
+        return Ok(None);
+    };
+    let id = row.text(0)?.parse()?;
+    let end = row.maybe(1, Row::int)?.unwrap_or(i64::MAX);
+    let most = (end - start).clamp(1, 1000);
+    let mut first: Option<Hit> = None;
+    for row in tx.query(RECORDS, &[run.into(), (start - 1).into(), most.into()])? {
+        let text = log::data(&row, 1)?;
+        let text = String::from_utf8_lossy(&text);
+        let Some(at) = query.find_in(&text) else {
+            continue;
+        };
+        first = Some(Hit {
+            place: HitPlace::Log {
+                run: id,
+                seq: row.int(0)?,
+                stream: Stream::parse(&row, 3)?,
+            },
+            snippet: snippet(&text, at),
+        });
+        break;
+    }
+    Ok(first)
+}

@@ -1,0 +1,68 @@
+//! Bundles: from one store into another, whole or not at all.
+
+use callsheet_store::{Bundle, Bundled, block_on};
+
+use crate::on_both;
+use crate::place::{Place, findings};
+use crate::prompts::composed;
+
+on_both!(a_bundle_goes_from_store_to_store_once);
+
+fn bundle() -> Bundle {
+    let sealed = ["One.", "Two."].map(|text| composed(&[("task.md", text), ("same.md", "same")]).1);
+    let prompts = sealed
+        .into_iter()
+        .zip([1_700_000_000_000, 1_700_000_000_001]);
+    Bundle {
+        redacted: false,
+        prompts: prompts.map(|(seal, at)| Bundled::new(at, seal)).collect(),
+    }
+}
+
+fn written(bundle: &Bundle) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bundle.write(&mut bytes).unwrap();
+    bytes
+}
+
+fn a_bundle_goes_from_store_to_store_once(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let bundle = bundle();
+    let bytes = written(&bundle);
+    assert_eq!(
+        written(&bundle),
+        bytes,
+        "the same prompts give the same bytes"
+    );
+    let read = Bundle::read("x", bytes.as_slice()).unwrap();
+    assert_eq!(read, bundle);
+    let imported = block_on(store.import(&project, read.clone())).unwrap();
+    assert!(imported.iter().all(|(_, new)| *new));
+    for (bundled, (prompt, _)) in bundle.prompts.iter().zip(&imported) {
+        assert_eq!(
+            (prompt.id, prompt.sealed_at),
+            (bundled.id, bundled.sealed_at)
+        );
+        assert_eq!(block_on(store.sealed(prompt)).as_ref(), Ok(&bundled.seal));
+    }
+    let again = block_on(store.import(&project, read)).unwrap();
+    assert!(again.iter().all(|(_, new)| !*new));
+    assert_eq!(findings(&store), []);
+}
+
+#[test]
+fn no_byte_of_a_bundle_can_be_changed() {
+    let bundle = bundle();
+    let bytes = written(&bundle);
+    for at in 0..bytes.len() {
+        let mut other = bytes.clone();
+        other[at] ^= 1;
+        let read = Bundle::read("x", other.as_slice());
+        // A few bits of the container say nothing; the contents are the same then.
+        assert!(read.is_err() || read.as_ref() == Ok(&bundle), "byte {at}");
+    }
+    for end in (0..bytes.len()).step_by(7) {
+        assert!(Bundle::read("x", &bytes[..end]).is_err(), "{end} bytes");
+    }
+}

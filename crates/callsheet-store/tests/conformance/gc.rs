@@ -1,0 +1,133 @@
+//! Collecting: only what nobody keeps goes, and what is left is whole.
+
+use callsheet_store::{Collected, Keep, NewRun, RunKind, block_on};
+
+use crate::on_both;
+use crate::place::{Place, findings};
+use crate::prompts::{composed, seal};
+
+on_both!(
+    only_what_nobody_keeps_goes,
+    what_is_shared_or_was_run_stays,
+    everything_can_go_and_come_again,
+);
+
+fn only_what_nobody_keeps_goes(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    seal(&store, &other, "Not mine.");
+    let mut ids: Vec<_> = (0..6)
+        .map(|n| seal(&store, &project, &format!("Task {n}.")).0.id)
+        .collect();
+    ids.sort();
+    let all = Keep {
+        newest: Some(6),
+        since: None,
+    };
+    assert_eq!(
+        block_on(store.collect(&project, all)).unwrap(),
+        Collected::default()
+    );
+    let more = Keep {
+        newest: Some(99),
+        since: None,
+    };
+    assert_eq!(
+        block_on(store.collectable(&project, more)).unwrap(),
+        Collected::default()
+    );
+    let young = Keep {
+        newest: Some(1),
+        since: Some(0),
+    };
+    assert_eq!(
+        block_on(store.collectable(&project, young)).unwrap(),
+        Collected::default(),
+        "either rule keeps"
+    );
+    let two = Keep {
+        newest: Some(2),
+        since: None,
+    };
+    let would = block_on(store.collectable(&project, two)).unwrap();
+    assert_eq!(would.prompts, ids[..4]);
+    assert!(would.texts >= 4 && would.bytes > 0, "{would:?}");
+    assert_eq!(block_on(store.collect(&project, two)).unwrap(), would);
+    let left = block_on(store.prompts(&project, Default::default(), 10)).unwrap();
+    assert_eq!(left.len(), 2);
+    assert!(block_on(store.prompt(&project, ids[0].as_str())).is_err());
+    assert_eq!(
+        block_on(store.prompts(&other, Default::default(), 10))
+            .unwrap()
+            .len(),
+        1
+    );
+    for prompt in left {
+        assert!(block_on(store.sealed(&prompt)).unwrap().check().is_empty());
+    }
+    assert_eq!(findings(&store), []);
+    assert_eq!(
+        block_on(store.carriers(&project, "Task 0", 5))
+            .unwrap()
+            .prompts,
+        []
+    );
+}
+
+fn what_is_shared_or_was_run_stays(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let shared = "Rules that every prompt carries. ".repeat(30);
+    let prompt = |task: &str| {
+        let (_, seal) = composed(&[("rules.md", &shared), ("task.md", task)]);
+        block_on(store.seal(&project, seal)).unwrap().0
+    };
+    let (first, second, third) = (prompt("First."), prompt("Second."), prompt("Third."));
+    let new = NewRun {
+        prompt: second.id,
+        kind: RunKind::First,
+        parent: None,
+    };
+    block_on(store.queue_run(&project, new)).unwrap();
+    let nothing = Keep {
+        newest: Some(0),
+        since: None,
+    };
+    let gone = block_on(store.collect(&project, nothing)).unwrap().prompts;
+    let mut expected = [first.id, third.id];
+    expected.sort();
+    assert_eq!(gone, expected);
+    let kept = block_on(store.sealed(&second)).unwrap();
+    assert!(kept.check().is_empty() && kept.replay().unwrap().is_equal());
+    assert_eq!(findings(&store), []);
+}
+
+fn everything_can_go_and_come_again(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let (_, seal) = composed(&[("a.md", &"again and again ".repeat(100))]);
+    let (prompt, _) = block_on(store.seal(&project, seal.clone())).unwrap();
+    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    assert_eq!(gone.prompts, [prompt.id]);
+    for table in [
+        "body",
+        "prompt",
+        "document",
+        "part",
+        "source",
+        "prompt_source",
+        "slot",
+        "chunk",
+    ] {
+        assert_eq!(
+            place.count(&format!("select count(*) from {table}")),
+            0,
+            "{table}"
+        );
+    }
+    let (again, new) = block_on(store.seal(&project, seal.clone())).unwrap();
+    assert!(new);
+    assert_eq!(block_on(store.sealed(&again)), Ok(seal));
+    assert_eq!(findings(&store), []);
+}

@@ -1,0 +1,305 @@
+//! Sealed prompts: one id each, kept once, found by what went in, and proven byte by byte.
+
+use callsheet::inputs::Disk;
+use callsheet::{Composition, Inputs, Options, Seal, compose, recipe};
+use callsheet_store::{Project, PromptFilter, SealedPrompt, Store, StoreError, block_on};
+use serde_json::json;
+
+use crate::on_both;
+use crate::place::{Place, findings};
+
+on_both!(
+    a_prompt_comes_back_byte_by_byte,
+    the_same_prompt_has_one_id,
+    prompts_are_listed_by_what_went_in,
+    ids_may_be_cut_as_long_as_they_are_unique,
+    texts_that_two_prompts_share_are_kept_once,
+    every_flipped_byte_is_found_and_named,
+    odd_texts_are_kept,
+);
+
+/// Composes files as a pack and seals it.
+pub(crate) fn composed(files: &[(&str, &str)]) -> (Composition, Seal) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let file = folder.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
+    let recipe = recipe::built_in("pack").unwrap().unwrap();
+    let (input, options) = (json!({"globs": ["**"]}), Options::default());
+    let composition = compose(recipe, &input, &inputs, &options).unwrap();
+    let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+    (composition, seal)
+}
+
+/// Seals a prompt with one file of that text.
+pub(crate) fn seal(store: &Store, project: &Project, text: &str) -> (SealedPrompt, bool) {
+    let (_, seal) = composed(&[("task.md", text)]);
+    block_on(store.seal(project, seal)).unwrap()
+}
+
+fn list(store: &Store, project: &Project, filter: PromptFilter) -> Vec<SealedPrompt> {
+    block_on(store.prompts(project, filter, 100)).unwrap()
+}
+
+fn a_prompt_comes_back_byte_by_byte(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let long = "A line that comes again and again.\n".repeat(5000);
+    let (composition, sealed) = composed(&[("a.md", "alpha\r\n"), ("b/é.md", &long)]);
+    let (prompt, new) = block_on(store.seal(&project, sealed.clone())).unwrap();
+    assert!(new);
+    let back = block_on(store.sealed(&prompt)).unwrap();
+    assert_eq!(back, sealed);
+    assert_eq!(back.rendered().unwrap(), composition.rendered());
+    assert!(back.replay().unwrap().is_equal());
+    assert_eq!(
+        block_on(store.prompt(&project, prompt.id.as_str())),
+        Ok(prompt)
+    );
+    assert_eq!(findings(&store), []);
+}
+
+fn the_same_prompt_has_one_id(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let (first, new) = seal(&store, &project, "One.");
+    assert!(new);
+    assert_ne!(seal(&store, &project, "Two.").0.id, first.id);
+    let counted = |sql: &str| place.count(sql);
+    // Composed in another folder, it has other inputs; sealed again as it is, nothing is added.
+    let back = block_on(store.sealed(&first)).unwrap();
+    let before = counted("select count(*) from body");
+    assert_eq!(
+        block_on(store.seal(&project, back.clone())),
+        Ok((first.clone(), false))
+    );
+    assert_eq!(counted("select count(*) from body"), before);
+    // Another project has it on its own, with the same texts.
+    let (elsewhere, new) = block_on(store.seal(&other, back)).unwrap();
+    assert!(new && elsewhere.fingerprint == first.fingerprint);
+    assert_eq!(counted("select count(*) from body"), before);
+    let missing = block_on(store.prompt(&other, first.id.as_str())).unwrap_err();
+    assert!(matches!(missing, StoreError::Unknown { .. }) || elsewhere.id == first.id);
+    assert_eq!(findings(&store), []);
+}
+
+fn prompts_are_listed_by_what_went_in(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    seal(&store, &other, "Not mine.");
+    let made: Vec<SealedPrompt> = (0..5)
+        .map(|number| {
+            let name = format!("f{}.md", number % 2);
+            let (_, seal) = composed(&[(&name, &format!("text {number}"))]);
+            block_on(store.seal(&project, seal)).unwrap().0
+        })
+        .collect();
+    let mut sorted = made.clone();
+    sorted.sort_by_key(|prompt| std::cmp::Reverse(prompt.id));
+    let ids =
+        |prompts: Vec<SealedPrompt>| prompts.into_iter().map(|one| one.id).collect::<Vec<_>>();
+    let all = PromptFilter::default();
+    assert_eq!(
+        ids(list(&store, &project, all.clone())),
+        ids(sorted.clone())
+    );
+    let first = block_on(store.prompts(&project, all.clone(), 2)).unwrap();
+    let next = PromptFilter {
+        before: Some(first[1].id),
+        ..all.clone()
+    };
+    assert_eq!(ids(list(&store, &project, next)), ids(sorted[2..].to_vec()));
+    let none = PromptFilter {
+        recipe: Some("run".to_owned()),
+        ..all.clone()
+    };
+    assert_eq!(list(&store, &project, none), []);
+    let some = PromptFilter {
+        sources: Some(vec!["file:f1.md".to_owned(), "file:no".to_owned()]),
+        ..all.clone()
+    };
+    let odd = sorted
+        .iter()
+        .filter(|one| [made[1].id, made[3].id].contains(&one.id));
+    assert_eq!(
+        ids(list(&store, &project, some)),
+        odd.map(|one| one.id).collect::<Vec<_>>()
+    );
+    let late = PromptFilter {
+        since: Some(sorted[0].sealed_at + 1),
+        ..all.clone()
+    };
+    assert_eq!(list(&store, &project, late), []);
+    let early = PromptFilter {
+        until: Some(sorted[0].sealed_at + 1),
+        ..all
+    };
+    assert_eq!(list(&store, &project, early).len(), 5);
+    assert_eq!(
+        block_on(store.sources(&project)).unwrap(),
+        ["file:f0.md", "file:f1.md"]
+    );
+}
+
+fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let (one, _) = seal(&store, &project, "One.");
+    assert_eq!(
+        block_on(store.prompt(&project, &one.id.as_str()[..4]))
+            .unwrap()
+            .id,
+        one.id
+    );
+    assert_eq!(
+        block_on(store.prompt(&project, &one.id.as_str().to_uppercase()))
+            .unwrap()
+            .id,
+        one.id
+    );
+    let (two, _) = seal(&store, &project, "Two.");
+    let mut both = [one.id.to_string(), two.id.to_string()];
+    both.sort();
+    let error = block_on(store.prompt(&project, &one.id.as_str()[..1])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "more than one prompt begins with `{}`: `{}`, `{}`",
+            &one.id.as_str()[..1],
+            both[0],
+            both[1]
+        )
+    );
+    for unknown in ["", "zzzz", "no such", "1m7f7k112jmxnq0"] {
+        let error = block_on(store.prompt(&project, unknown)).unwrap_err();
+        assert_eq!(error.to_string(), format!("no prompt `{unknown}`"));
+    }
+}
+
+fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let shared: String = (0..200)
+        .map(|n| (n * 7919 % 1000).to_string() + " ")
+        .collect();
+    for number in 0..20 {
+        let task = format!("Task {number}.");
+        let (_, seal) = composed(&[("shared.md", &shared), ("task.md", &task)]);
+        block_on(store.seal(&project, seal)).unwrap();
+    }
+    let sections = "select count(*) from body b where exists (select 1 from part a where a.body = b.key and a.roles % 2 = 1)";
+    // The shared one, the list of files, and twenty tasks.
+    assert_eq!(place.count(sections), 22);
+    let documents = place.count(
+        "select max(length(packed)) from document where prompt > (select min(key) from prompt)",
+    );
+    assert!(
+        documents < 250,
+        "a document like another takes {documents} bytes"
+    );
+    assert_eq!(findings(&store), []);
+}
+
+/// Every column that a byte can be flipped in, with what must be told of it.
+fn every_flipped_byte_is_found_and_named(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let long = "Words that are long enough to be packed, over and over. ".repeat(40);
+    for task in ["One.", "Two, which is another."] {
+        let (_, seal) = composed(&[("long.md", &long), ("task.md", task)]);
+        block_on(store.seal(&project, seal)).unwrap();
+    }
+    assert_eq!(findings(&store), []);
+    let blobs = [
+        ("body", "packed", "key"),
+        ("document", "packed", "prompt * 10 + kind"),
+        ("prompt", "fingerprint", "key"),
+        ("prompt", "seal", "key"),
+    ];
+    for (table, column, key) in blobs {
+        for row in place.numbers(&format!("select {key} from {table}")) {
+            let size = place.count(&format!(
+                "select length({column}) from {table} where {key} = {row}"
+            ));
+            for at in [0, size / 2, size - 1] {
+                let original =
+                    place.bytes(&format!("select {column} from {table} where {key} = {row}"));
+                let mut flipped = original.clone();
+                flipped[at as usize] ^= 0x10;
+                let set = |bytes: &[u8]| {
+                    let literal = place.literal(bytes);
+                    place.raw(&format!(
+                        "update {table} set {column} = {literal} where {key} = {row}"
+                    ))
+                };
+                assert_eq!(set(&flipped), 1);
+                let found = findings(&store);
+                assert!(
+                    !found.is_empty(),
+                    "{table}.{column} of row {row} at {at} of {size}"
+                );
+                let named = |word: &str| found.iter().any(|one| one.what.contains(word));
+                assert!(named("prompt") || named("text"), "{found:?}");
+                set(&original);
+            }
+        }
+    }
+    let texts = [
+        (
+            "update prompt set recipe = 'pach'",
+            "update prompt set recipe = 'pack'",
+        ),
+        (
+            "update prompt set engine = engine || 'x'",
+            "update prompt set engine = replace(engine, 'x', '')",
+        ),
+        (
+            "update prompt set bytes = bytes + 1",
+            "update prompt set bytes = bytes - 1",
+        ),
+        (
+            "update prompt set sealed_at = sealed_at + 1",
+            "update prompt set sealed_at = sealed_at - 1",
+        ),
+        (
+            "update part set roles = 16 - roles",
+            "update part set roles = 16 - roles",
+        ),
+        (
+            "update source set name = name || 'x'",
+            "update source set name = replace(name, '.mdx', '.md')",
+        ),
+        (
+            "update chunk set start = start + 1",
+            "update chunk set start = start - 1",
+        ),
+    ];
+    for (change, back) in texts {
+        assert!(place.raw(change) > 0, "{change}");
+        assert!(!findings(&store).is_empty(), "{change}");
+        place.raw(back);
+        assert_eq!(findings(&store), [], "{back}");
+    }
+}
+
+fn odd_texts_are_kept(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let big = "x".repeat(300_000);
+    let files = [
+        ("empty.md", ""),
+        ("crlf.md", "a\r\nb\rc\n"),
+        ("quote'\"%_.md", "' \" % _ \\ $1 ?1"),
+        ("big.md", &big),
+    ];
+    let (composition, sealed) = composed(&files);
+    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
+    let back = block_on(store.sealed(&prompt)).unwrap();
+    assert_eq!(back.rendered().unwrap(), composition.rendered());
+    assert_eq!(findings(&store), []);
+}

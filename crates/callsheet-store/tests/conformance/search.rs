@@ -1,0 +1,214 @@
+//! Finding texts by their words and exactly, in prompts and in logs.
+
+use std::time::Duration;
+
+use callsheet_store::{Hit, HitPlace, Project, Record, Store, Stream, block_on};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use crate::on_both;
+use crate::place::{Place, findings};
+use crate::prompts::{composed, seal};
+
+on_both!(
+    words_are_found_the_best_first,
+    logs_are_found_once_they_are_indexed,
+    exact_texts_are_found_wherever_they_stand,
+    any_part_of_a_prompt_leads_to_it,
+);
+
+fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
+    block_on(store.search(project, text, 10)).unwrap()
+}
+
+fn words_are_found_the_best_first(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    seal(&store, &other, "The login of another project.");
+    let filler = "Something else that is said here. ".repeat(40);
+    let (once, _) = seal(&store, &project, &format!("{filler} A login. {filler}"));
+    let (often, _) = seal(
+        &store,
+        &project,
+        "Login, login and login_form: fix src/login.rs.",
+    );
+    let places = |text: &str| -> Vec<_> {
+        let hits = search(&store, &project, text).into_iter();
+        hits.map(|hit| match hit.place {
+            HitPlace::Prompt { prompt, .. } => prompt,
+            other => panic!("{other:?}"),
+        })
+        .collect()
+    };
+    assert_eq!(places("login"), [often.id, once.id]);
+    assert_eq!(places("LOGIN something"), [once.id]);
+    assert_eq!(places("src/login.rs"), [often.id]);
+    assert_eq!(places("log"), [often.id, once.id], "a beginning is enough");
+    for nothing in [
+        "",
+        "...",
+        "absent",
+        "login absent",
+        "' or 1=1 --",
+        "\"",
+        "a:b OR *",
+        "(",
+        "login\0x",
+    ] {
+        assert_eq!(places(nothing), [], "{nothing:?}");
+    }
+    let hit = search(&store, &project, "form").remove(0);
+    assert_eq!(hit.snippet, "in, login and login_form: fix src/login.rs.");
+    let HitPlace::Prompt {
+        prompts,
+        section,
+        at,
+        ..
+    } = hit.place
+    else {
+        panic!("{hit:?}");
+    };
+    assert_eq!((prompts, at), (1, 23));
+    let carried = block_on(store.sealed(&often)).unwrap();
+    let mut sections = carried.manifest().unwrap().sections.into_iter();
+    assert!(sections.any(|one| one.fingerprint == section && one.name == "task.md"));
+    // The same text in one more prompt is the same hit.
+    let (_, more) = composed(&[
+        ("task.md", "Login, login and login_form: fix src/login.rs."),
+        ("x.md", "x"),
+    ]);
+    let (newest, _) = block_on(store.seal(&project, more)).unwrap();
+    let hit = search(&store, &project, "form").remove(0);
+    let HitPlace::Prompt {
+        prompt, prompts, ..
+    } = hit.place
+    else {
+        panic!("{hit:?}");
+    };
+    assert_eq!(prompts, 2);
+    assert_eq!(prompt, newest.id.max(often.id));
+}
+
+fn logs_are_found_once_they_are_indexed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let ids = place.queue(&store, &project, 2);
+    for id in &ids {
+        let claim = block_on(store.claim_run("w", Duration::from_mins(1)))
+            .unwrap()
+            .unwrap();
+        assert_eq!(claim.run.id, *id);
+        let record = |stream, data: &[u8]| Record {
+            stream,
+            data: data.to_vec(),
+        };
+        let mut records = vec![record(Stream::Meta, b"the prompt")];
+        records.extend(
+            (0..500).map(|n| record(Stream::Stdout, format!("line {n} of {id}").as_bytes())),
+        );
+        records.push(record(Stream::Stderr, b"a warning \xff about zebras"));
+        block_on(store.append_log(&claim, records)).unwrap();
+        block_on(store.finish_run(&claim, &json!({}))).unwrap();
+    }
+    assert_eq!(search(&store, &project, "zebras"), []);
+    assert_eq!(block_on(store.unindexed_records()).unwrap(), 1004);
+    let mut left = vec![1004];
+    while left.last() != Some(&0) {
+        left.push(block_on(store.index_logs(3000)).unwrap());
+        assert!(left.is_sorted_by(|one, other| one > other), "{left:?}");
+    }
+    let found = search(&store, &project, "zebras");
+    let places: Vec<_> = found.iter().map(|hit| hit.place.clone()).collect();
+    for run in ids {
+        let place = HitPlace::Log {
+            run,
+            seq: 502,
+            stream: Stream::Stderr,
+        };
+        assert!(places.contains(&place), "{places:?}");
+    }
+    assert_eq!(found[0].snippet, "a warning \u{fffd} about zebras");
+    assert_eq!(search(&store, &project, "line 437").len(), 2);
+    assert_eq!(findings(&store), []);
+}
+
+fn exact_texts_are_found_wherever_they_stand(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let long: String = (0..30_000).map(|n| format!("{n} ")).collect();
+    let (_, sealed) = composed(&[
+        ("a.md", "alpha ünïcode % _ \\ \" end"),
+        ("b.md", "beta\n"),
+        ("long.md", &long),
+    ]);
+    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
+    let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+    let across = text.find(" end").unwrap();
+    let texts = [
+        "alpha",
+        "ünï",
+        "% _ \\ \"",
+        &text[across..across + 40],
+        &text[across..across + 5000],
+        "29998 29999",
+        "12340 12341 12342",
+        &text,
+    ];
+    for part in texts {
+        let found = block_on(store.carriers(&project, part, 5)).unwrap();
+        let ids: Vec<_> = found.prompts.iter().map(|one| one.id).collect();
+        assert_eq!((ids, found.more), (vec![prompt.id], false), "{:.60}", part);
+    }
+    for absent in ["Alpha", "alpha  ", "gamma", "% _ \\ '"] {
+        let found = block_on(store.carriers(&project, absent, 5)).unwrap();
+        assert_eq!(found.prompts, [], "{absent}");
+    }
+    for short in ["", "a", "ab", "é"] {
+        let error = block_on(store.carriers(&project, short, 5)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a text that is looked for in all prompts has at least three characters"
+        );
+    }
+    for number in 0..8 {
+        seal(&store, &project, &format!("alpha {number}"));
+    }
+    let found = block_on(store.carriers(&project, "alpha", 5)).unwrap();
+    assert_eq!((found.prompts.len(), found.more), (5, true));
+    assert!(found.prompts.is_sorted_by(|one, other| one.id > other.id));
+}
+
+fn any_part_of_a_prompt_leads_to_it(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let files = [
+        ("a.md", "one\ntwo\n"),
+        ("b.md", ""),
+        ("c.md", "drei é vier\n"),
+        ("d.md", "x"),
+        ("e.md", "the end"),
+    ];
+    let (_, sealed) = composed(&files);
+    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
+    let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+    let config = Config {
+        cases: 64,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new(config);
+    let part = (0..text.len(), 3..text.len());
+    let led = runner.run(&part, |(from, len)| {
+        let from = text.floor_char_boundary(from);
+        let to = text.ceil_char_boundary((from + len).min(text.len()));
+        let part = &text[from..to];
+        if part.chars().count() >= 3 {
+            let found = block_on(store.carriers(&project, part, 5)).unwrap();
+            prop_assert_eq!(found.prompts.len(), 1, "{:?}", part);
+        }
+        Ok(())
+    });
+    led.unwrap();
+}

@@ -1,0 +1,290 @@
+//! Roots: folders that may be read from, on the disk or as they were when a prompt was sealed.
+//!
+//! Nothing here touches the disk itself. A root that is watched keeps what it answered, and a root of sealed readings
+//! gives the same answers again without any folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::glob::Globs;
+use super::path::{self, Located};
+use super::readings::{Answer, FolderReadings, Readings, Walk};
+use super::resolve::{self, Folder, Found, Listing};
+use crate::omission::Refusal;
+use crate::template::TemplateSet;
+use crate::{Error, ErrorKind};
+
+/// The largest file that is read unless a caller says otherwise.
+pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Where folders are opened: the disk, or what was sealed of it.
+#[derive(Clone, Debug, Default)]
+pub struct Disk(Kind);
+
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    #[default]
+    Real,
+    Watched(Arc<Mutex<Readings>>),
+    Sealed(Arc<Readings>),
+}
+
+impl Disk {
+    /// Makes the disk of this machine, of which all answers are kept.
+    pub fn watched() -> Self {
+        Self(Kind::Watched(Arc::default()))
+    }
+
+    /// Makes a disk that gives sealed answers and has nothing else.
+    pub fn sealed(readings: Readings) -> Self {
+        Self(Kind::Sealed(Arc::new(readings)))
+    }
+
+    /// Returns what was answered so far, where answers are kept.
+    pub fn readings(&self) -> Option<Readings> {
+        match &self.0 {
+            Kind::Real => None,
+            Kind::Watched(kept) => Some(lock(kept).clone()),
+            Kind::Sealed(readings) => Some(Readings::clone(readings)),
+        }
+    }
+
+    /// Opens a folder as a root.
+    pub fn open(&self, folder: impl AsRef<Path>) -> Result<Root, Error> {
+        let given = resolve::absolute(folder.as_ref())?;
+        let opened = match &self.0 {
+            Kind::Real | Kind::Watched(_) => Folder::open(&given),
+            Kind::Sealed(readings) => return Root::sealed(given, readings),
+        };
+        if let Kind::Watched(kept) = &self.0 {
+            let real = opened.as_ref().ok().map(Folder::real);
+            lock(kept).opened(&given, real);
+        }
+        let folder = opened?;
+        Ok(Root {
+            real: folder.real().to_owned(),
+            given,
+            max_file_bytes: MAX_FILE_BYTES,
+            ground: Ground::Disk(folder),
+            disk: self.clone(),
+        })
+    }
+
+    /// Returns the templates that come with the library, or came with the one that sealed.
+    pub(crate) fn packaged(&self, packaged: fn() -> Vec<(String, Vec<u8>)>) -> TemplateSet {
+        match &self.0 {
+            Kind::Real => TemplateSet::parse(packaged()),
+            Kind::Watched(kept) => {
+                let files = packaged();
+                lock(kept).packaged(&files);
+                TemplateSet::parse(files)
+            }
+            Kind::Sealed(readings) => TemplateSet::parse(readings.packaged_files()),
+        }
+    }
+}
+
+fn lock(kept: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder that may be read from, and nothing outside it.
+///
+/// ```
+/// use callsheet::{Reason, Root};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.txt"), "text")?;
+/// let root = Root::open(folder.path())?.with_max_file_bytes(100);
+///
+/// assert_eq!(root.read("a.txt").unwrap(), b"text");
+/// assert_eq!(root.read("b.txt").unwrap_err().reason, Reason::Missing);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Root {
+    given: PathBuf,
+    real: PathBuf,
+    max_file_bytes: u64,
+    ground: Ground,
+    disk: Disk,
+}
+
+#[derive(Debug)]
+enum Ground {
+    Disk(Folder),
+    Sealed(FolderReadings),
+}
+
+impl Root {
+    /// Opens a folder of the disk as a root.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
+        Disk::default().open(folder)
+    }
+
+    fn sealed(given: PathBuf, readings: &Arc<Readings>) -> Result<Self, Error> {
+        let (real, folder) = readings.folder(&given).ok_or_else(|| {
+            Error::new(ErrorKind::Unreadable, "cannot open the folder")
+                .at(given.display().to_string(), None)
+                .because("it is not among the sealed inputs")
+        })?;
+        Ok(Self {
+            given,
+            real,
+            max_file_bytes: MAX_FILE_BYTES,
+            ground: Ground::Sealed(folder),
+            disk: Disk(Kind::Sealed(Arc::clone(readings))),
+        })
+    }
+
+    /// Returns where this root was opened, for others that belong to it.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Sets the size above which a file is refused.
+    #[must_use]
+    pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_file_bytes = bytes;
+        self
+    }
+
+    /// Returns the size above which a file is refused.
+    pub fn max_file_bytes(&self) -> u64 {
+        self.max_file_bytes
+    }
+
+    /// Returns the folder as an absolute path.
+    pub fn path(&self) -> &Path {
+        &self.given
+    }
+
+    /// Returns the folder as an absolute path without links.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// Returns where a path that a user named lies, without touching the disk.
+    pub fn locate(&self, named: &str) -> Located {
+        path::locate(named, &[&self.given, &self.real])
+    }
+
+    /// Keeps an answer, where answers are kept.
+    fn keep(&self, keep: impl FnOnce(&mut Readings, &Path)) {
+        if let Kind::Watched(kept) = &self.disk.0 {
+            keep(&mut lock(kept), &self.given);
+        }
+    }
+
+    /// Reads a file by its path relative to the root.
+    pub fn read(&self, relative: &str) -> Result<Vec<u8>, Refusal> {
+        let folder = match &self.ground {
+            Ground::Disk(folder) => folder,
+            Ground::Sealed(folder) => return self.disk.0.sealed_file(folder, relative),
+        };
+        let answer = folder.read(relative, self.max_file_bytes);
+        self.keep(|readings, root| readings.file(root, relative, answer.as_deref()));
+        answer
+    }
+
+    /// Takes note that what was read is no text, so that it need not be kept.
+    pub(super) fn refuse(&self, relative: &str, refusal: Refusal) -> Refusal {
+        self.keep(|readings, root| readings.file(root, relative, Err(&refusal)));
+        refusal
+    }
+
+    /// Returns the real path of what stands, or could be made, at a path below the root.
+    ///
+    /// For what is not there yet, the nearest folder that is decides.
+    pub fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
+        match &self.ground {
+            Ground::Disk(folder) => folder.confine(relative),
+            Ground::Sealed(_) => Err(Readings::unknown()),
+        }
+    }
+
+    /// Lists the direct children of a folder below the root.
+    pub fn list(&self, relative: &str) -> Result<Listing, Refusal> {
+        self.list_where(relative, |_| true)
+    }
+
+    /// Lists those whose names are wanted; of a long list with few of them, only those few cost memory.
+    pub fn list_where(
+        &self,
+        relative: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Listing, Refusal> {
+        let folder = match &self.ground {
+            Ground::Disk(folder) => folder,
+            Ground::Sealed(folder) => {
+                let mut listing = Answer::given(folder.lists.get(relative))?;
+                listing.names.retain(|name| wanted(name));
+                listing.odd_names.retain(|name| wanted(name));
+                return Ok(listing);
+            }
+        };
+        let answer = folder.list_where(relative, wanted);
+        self.keep(|readings, root| readings.list(root, relative, answer.as_ref()));
+        answer
+    }
+
+    /// Tells whether anything stands at a path below the root, readable or not.
+    pub fn has(&self, relative: &str) -> bool {
+        let folder = match &self.ground {
+            Ground::Disk(folder) => folder,
+            Ground::Sealed(folder) => return folder.there.contains(relative),
+        };
+        let there = folder.has(relative);
+        if there {
+            self.keep(|readings, root| readings.there(root, relative));
+        }
+        there
+    }
+
+    /// Tells whether a folder of that name stands below the root.
+    pub fn has_folder(&self, relative: &str) -> bool {
+        let folder = match &self.ground {
+            Ground::Disk(folder) => folder,
+            Ground::Sealed(folder) => return folder.folders.contains(relative),
+        };
+        let there = folder.has_folder(relative);
+        if there {
+            self.keep(|readings, root| readings.has_folder(root, relative));
+        }
+        there
+    }
+
+    /// Finds the files that the globs name, honouring `.gitignore` and `.promptignore` below the root.
+    ///
+    /// Ignore files above the root, in the home folder or in `.git/info` have no influence: the same tree gives the
+    /// same files everywhere.
+    pub fn walk(&self, globs: &Globs, hidden: bool) -> Found {
+        let folder = match &self.ground {
+            Ground::Disk(folder) => folder,
+            Ground::Sealed(folder) => return folder.walked(globs.patterns(), hidden),
+        };
+        let found = folder.walk(globs, hidden);
+        self.keep(|readings, root| {
+            let walk = Walk::new(globs.patterns(), hidden, &found);
+            readings.walk(root, walk);
+        });
+        found
+    }
+}
+
+impl Kind {
+    fn sealed_file(&self, folder: &FolderReadings, relative: &str) -> Result<Vec<u8>, Refusal> {
+        match self {
+            Self::Sealed(readings) => {
+                let fingerprint = Answer::given(folder.files.get(relative))?;
+                readings.body(fingerprint).ok_or_else(Readings::unknown)
+            }
+            _ => Err(Readings::unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! What a prompt was made from, as values: recipe, input, options, and what the disk answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::damaged;
+use crate::inputs::{Bodies, Disk, Readings};
+use crate::redact::{Key, Level};
+use crate::tokens::Encoding;
+use crate::{Budget, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
+
+/// The name and version of the shape of sealed inputs.
+pub(super) const SCHEMA: &str = "callsheet.inputs/1";
+
+/// What a prompt was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SealedInputs {
+    /// The name and version of this shape.
+    pub schema: String,
+    /// The recipe.
+    recipe: SealedRecipe,
+    /// The input document as compact JSON.
+    input: Fingerprint,
+    /// How it was composed.
+    options: SealedOptions,
+    /// The folder that could be read, where there was one, and the size above which a file was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<(String, u64)>,
+    /// The sources that the composing program brought; what they gave cannot be made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<String>,
+    /// Whether composing again gives the same bytes; pseudonyms in the place of secrets can stand in the way.
+    pub replays: bool,
+    /// What the disk answered.
+    pub readings: Readings,
+    /// The texts of recipe and input.
+    #[serde(skip)]
+    texts: Bodies,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SealedRecipe {
+    name: String,
+    home: String,
+    files: BTreeMap<String, Fingerprint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SealedOptions {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<usize>,
+    encoding: Encoding,
+    count_tokens: bool,
+    redact: Level,
+}
+
+impl SealedInputs {
+    pub(super) fn of(
+        recipe: &Recipe,
+        input: &Value,
+        inputs: &Inputs,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let readings = match &inputs.root {
+            Some(root) => root.disk().readings().ok_or_else(|| {
+                Error::new(
+                    ErrorKind::BadInput,
+                    "only what was read from a watched disk can be sealed",
+                )
+            })?,
+            None => Readings::default(),
+        };
+        let mut texts = Bodies::new();
+        let mut add = |text: &str| {
+            super::add(&mut texts, text);
+            Fingerprint::of(text)
+        };
+        let files = recipe.folder().iter();
+        let files = files.map(|(name, text)| (name.clone(), add(text)));
+        Ok(Self {
+            schema: SCHEMA.to_owned(),
+            recipe: SealedRecipe {
+                name: recipe.name.clone(),
+                home: recipe.home.clone(),
+                files: files.collect(),
+            },
+            input: add(&input.to_string()),
+            options: SealedOptions {
+                bytes: options.budget.bytes,
+                tokens: options.budget.tokens,
+                encoding: options.encoding,
+                count_tokens: options.count_tokens,
+                redact: options.redact,
+            },
+            root: inputs.root.as_ref().map(|root| {
+                let path = root.path().to_string_lossy().into_owned();
+                (path, root.max_file_bytes())
+            }),
+            sources: inputs.sources.keys().cloned().collect(),
+            replays: true,
+            readings,
+            texts,
+        })
+    }
+
+    /// Returns the texts that this names, where they are at hand.
+    pub(super) fn bodies(&self) -> Bodies {
+        let mut bodies = self.texts.clone();
+        let files = self.readings.bodies().iter();
+        bodies.extend(files.map(|(name, bytes)| (*name, bytes.clone())));
+        bodies
+    }
+
+    pub(super) fn with_bodies(mut self, bodies: Bodies) -> Self {
+        self.readings = self.readings.with_bodies(bodies.clone());
+        self.texts = bodies;
+        self
+    }
+
+    /// Returns the fingerprints of all texts that this names.
+    pub fn named(&self) -> BTreeSet<Fingerprint> {
+        let recipe = self.recipe.files.values().copied();
+        let read = self.readings.files().map(|(_, _, body)| body);
+        recipe.chain(read).chain([self.input]).collect()
+    }
+
+    /// Returns the input document.
+    pub fn input(&self) -> Result<Value, Error> {
+        serde_json::from_str(self.text(self.input)?)
+            .map_err(|error| damaged(format!("the input is no JSON: {error}")))
+    }
+
+    /// Puts other texts in the place of the input and of files that `change` changes; tells whether any did.
+    pub(super) fn change(&mut self, input: &Value, change: impl Fn(&mut String) -> bool) -> bool {
+        let text = input.to_string();
+        let mut any = Fingerprint::of(&text) != self.input;
+        self.texts.remove(&self.input);
+        self.input = Fingerprint::of(&text);
+        super::add(&mut self.texts, &text);
+        for body in self.recipe.files.values_mut() {
+            let old = self.texts.get(body).map(|bytes| bytes.to_vec());
+            let text = old.and_then(|bytes| String::from_utf8(bytes).ok());
+            let Some(mut text) = text else { continue };
+            if change(&mut text) {
+                self.texts.remove(body);
+                *body = Fingerprint::of(&text);
+                super::add(&mut self.texts, &text);
+                any = true;
+            }
+        }
+        any | self.readings.change(|bytes| {
+            let mut text = String::from_utf8(bytes.to_vec()).ok()?;
+            change(&mut text).then(|| text.into_bytes())
+        })
+    }
+
+    fn text(&self, name: Fingerprint) -> Result<&str, Error> {
+        let bytes = self
+            .texts
+            .get(&name)
+            .ok_or_else(|| super::not_there(name))?;
+        std::str::from_utf8(bytes).map_err(|_| damaged(format!("the text {name} is no UTF-8")))
+    }
+
+    /// Returns the recipe.
+    pub(super) fn recipe(&self) -> Result<Recipe, Error> {
+        let files = self.recipe.files.iter();
+        let folder = files.map(|(name, body)| Ok((name.clone(), self.text(*body)?.to_owned())));
+        let folder = folder.collect::<Result<_, Error>>()?;
+        Recipe::parse(&self.recipe.name, &self.recipe.home, folder)
+    }
+
+    /// Returns what composing again may look at.
+    pub(super) fn world(&self) -> Result<Inputs, Error> {
+        if let Some(source) = self.sources.first() {
+            let detail = format!("the source `{source}` belongs to the program that composed");
+            return Err(Error::new(ErrorKind::BadInput, detail));
+        }
+        let Some((root, max_file_bytes)) = &self.root else {
+            return Ok(Inputs::nowhere());
+        };
+        let root = Disk::sealed(self.readings.clone()).open(PathBuf::from(root))?;
+        Ok(Inputs::new(root.with_max_file_bytes(*max_file_bytes)))
+    }
+
+    /// Returns how it was composed; secrets are pseudonyms already, so that no key matters.
+    pub(super) fn options(&self) -> Options {
+        let options = self.options;
+        Options {
+            budget: Budget {
+                bytes: options.bytes,
+                tokens: options.tokens,
+            },
+            encoding: options.encoding,
+            count_tokens: options.count_tokens,
+            redact: options.redact,
+            redact_key: Key::default(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Layouts: what stands around and between the sections of a text, and how it is cut into messages.
+
+use serde::{Deserialize, Serialize};
+
+use super::damaged;
+use crate::compose::Cut;
+use crate::manifest::Manifest;
+use crate::{Error, Fingerprint};
+
+/// The name and version of the shape of a layout.
+pub(super) const SCHEMA: &str = "callsheet.layout/1";
+
+/// What a text is made of besides its sections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Layout {
+    pub(super) schema: String,
+    /// What stands before the first section, between each two, and after the last.
+    pub(super) frames: Vec<String>,
+    /// How the text is cut into messages.
+    pub(super) cut: Cut,
+}
+
+impl Layout {
+    pub(super) fn of(text: &str, cut: Cut, manifest: &Manifest) -> Self {
+        let starts = manifest.sections.iter().map(|section| section.start);
+        let ends = manifest.sections.iter().map(|section| section.end);
+        let frames = std::iter::once(0)
+            .chain(ends)
+            .zip(starts.chain([text.len()]));
+        Self {
+            schema: SCHEMA.to_owned(),
+            frames: frames
+                .map(|(start, end)| text[start..end].to_owned())
+                .collect(),
+            cut,
+        }
+    }
+
+    /// Puts a text together.
+    pub(super) fn text<'a>(
+        &self,
+        manifest: &Manifest,
+        body: impl Fn(Fingerprint) -> Result<&'a str, Error>,
+    ) -> Result<String, Error> {
+        let mut frames = self.frames.iter();
+        if frames.len() != manifest.sections.len() + 1 {
+            return Err(damaged("layout and manifest differ in their sections"));
+        }
+        let mut text = frames.next().cloned().unwrap_or_default();
+        for (section, frame) in manifest.sections.iter().zip(frames) {
+            text.push_str(body(section.fingerprint)?);
+            text.push_str(frame);
+        }
+        Ok(text)
+    }
+
+    pub(super) fn check_cut(&self, text: &str) -> Result<(), Error> {
+        if self.cut.fits(text) {
+            Ok(())
+        } else {
+            Err(damaged("the layout cuts messages that are not in the text"))
+        }
+    }
+}

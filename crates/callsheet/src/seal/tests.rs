@@ -1,0 +1,250 @@
+//! Seals of real folders, taken away before anything is asked.
+
+use serde_json::json;
+
+use super::*;
+use crate::inputs::Disk;
+use crate::recipe::built_in;
+use crate::redact::Level;
+use crate::{Budget, compose};
+
+/// Composes and seals in a folder of its own; the folder is gone when this returns.
+fn sealed(
+    files: &[(&str, &str)],
+    recipe: &str,
+    input: &Value,
+    options: Options,
+) -> (Composition, Seal) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let file = folder.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
+    let recipe = built_in(recipe).unwrap().unwrap();
+    let composition = compose(recipe, input, &inputs, &options).unwrap();
+    let seal = Seal::of(&composition, recipe, input, &inputs, &options).unwrap();
+    (composition, seal)
+}
+
+fn pack() -> (Composition, Seal) {
+    let files = [
+        ("a.md", "alpha\r\nbeta\n"),
+        ("src/b.rs", "fn b() {}\n"),
+        ("logo.bin", "\0\0"),
+    ];
+    sealed(
+        &files,
+        "pack",
+        &json!({"globs": ["**"]}),
+        Options::default(),
+    )
+}
+
+#[test]
+fn a_seal_has_the_same_bytes_document_and_map_as_the_composition() {
+    let (composition, seal) = pack();
+    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
+    assert_eq!(seal.document().unwrap(), composition.document());
+    assert_eq!(seal.manifest().unwrap(), composition.manifest);
+    assert_eq!(
+        seal.source_map().unwrap().spans,
+        composition.source_map.spans
+    );
+    assert_eq!(seal.check(), []);
+    let held: BTreeSet<Fingerprint> = seal.bodies.keys().copied().collect();
+    assert_eq!(held, seal.named().unwrap(), "every text is named and there");
+}
+
+#[test]
+fn what_is_no_text_is_not_kept_and_is_refused_again() {
+    let (composition, seal) = pack();
+    assert!(!seal.bodies.contains_key(&Fingerprint::of("\0\0")));
+    let again = seal.replay().unwrap().composition;
+    assert_eq!(again.manifest, composition.manifest);
+    assert_eq!(again.manifest.omissions[0].name, "logo.bin");
+}
+
+#[test]
+fn every_built_in_recipe_replays_without_its_folder() {
+    let cases = [
+        (
+            "injection",
+            json!({"command_name": "dev", "story_keys": ["2a-1"], "additional_files": ["x.md", "no.md"]}),
+        ),
+        (
+            "layers",
+            json!({"identity": {"name": "task-agent"}, "project_context": true, "tools": [{"name": "t"}]}),
+        ),
+        (
+            "layers",
+            json!({"identity": {"name": "mine", "variables": {"who": "me"}}, "prompts_dir": "prompts"}),
+        ),
+        (
+            "run",
+            json!({"role": {"prompt_template": "R"}, "task": {"id": "1", "title": "T", "description": "D",
+            "write_scope": ["src/**"], "done_when": []}}),
+        ),
+        ("pack", json!({"globs": ["*.md"]})),
+    ];
+    let files = [
+        (
+            "_bmad-output/implementation-artifacts/sprint-2a-1.md",
+            "story",
+        ),
+        (
+            "_bmad-output/planning-artifacts/sprint-project-context.md",
+            "context",
+        ),
+        ("x.md", "x"),
+        ("CLAUDE.md", "rules"),
+        ("prompts/mine.md", "---\nname: mine\n---\nI am {{who}}."),
+    ];
+    for (recipe, input) in cases {
+        let (composition, seal) = sealed(&files, recipe, &input, Options::default());
+        let replay = seal.replay().unwrap();
+        assert_eq!(replay.differences, [], "{recipe}");
+        assert_eq!(
+            replay.composition.manifest, composition.manifest,
+            "{recipe}"
+        );
+        assert_eq!(seal.check(), [], "{recipe}");
+    }
+}
+
+#[test]
+fn budgets_and_counts_are_sealed_too() {
+    let options = Options {
+        budget: Budget {
+            bytes: Some(200),
+            tokens: None,
+        },
+        count_tokens: true,
+        ..Options::default()
+    };
+    let long = "line\n".repeat(100);
+    let (composition, seal) = sealed(
+        &[("a.md", &long)],
+        "pack",
+        &json!({"globs": ["a.md"]}),
+        options,
+    );
+    assert!(!composition.manifest.omissions.is_empty());
+    let replay = seal.replay().unwrap();
+    assert_eq!(
+        (replay.differences, replay.composition.manifest),
+        (vec![], composition.manifest)
+    );
+}
+
+#[test]
+fn a_change_of_any_single_byte_is_found() {
+    let (_, seal) = pack();
+    let whole = seal.fingerprint();
+    for (index, document) in DOCUMENTS.into_iter().enumerate() {
+        let mut other = seal.clone();
+        other.documents[index] = other.documents[index].replacen('1', "2", 1);
+        assert_ne!(other.fingerprint(), whole, "{document}");
+    }
+    for name in seal.bodies.keys() {
+        let mut other = seal.clone();
+        let mut bytes = other.bodies[name].to_vec();
+        bytes[0] ^= 1;
+        other.bodies.insert(*name, bytes.into());
+        let faults = other.check();
+        let what = format!("text {name}");
+        assert!(faults.iter().any(|fault| fault.what == what), "{faults:?}");
+    }
+}
+
+#[test]
+fn an_engine_that_prints_another_text_is_told_with_section_and_reason() {
+    let (_, mut seal) = pack();
+    // What an older engine would have sealed: the same inputs, another text for one section.
+    let mut manifest = seal.manifest().unwrap();
+    manifest.engine = "0.0.9".into();
+    let text = "alpha and beta\n";
+    let mut sections = manifest.sections.iter_mut();
+    let section = sections.find(|section| section.name == "a.md").unwrap();
+    section.fingerprint = Fingerprint::of(text);
+    add(&mut seal.bodies, text);
+    seal.documents[0] = compact(&manifest);
+    let differences = seal.replay().unwrap().differences;
+    assert_eq!(
+        differences,
+        [Difference {
+            what: "section `files: a.md`".to_owned(),
+            change: "changed",
+            why: format!(
+                "the same `file:a.md` gives another text; sealed by engine 0.0.9, this is {}",
+                crate::manifest::ENGINE
+            ),
+        }]
+    );
+}
+
+#[test]
+fn secrets_are_sealed_nowhere_and_the_prompt_still_replays() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let files = [("a.md", format!("token {token}\nend\n"))];
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
+    let options = Options {
+        redact: Level::Formats,
+        ..Options::default()
+    };
+    let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), options);
+    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    let everything: Vec<u8> = seal
+        .bodies
+        .values()
+        .flat_map(|bytes| bytes.to_vec())
+        .collect();
+    let everything = String::from_utf8_lossy(&everything).into_owned() + &seal.documents.concat();
+    assert!(!everything.contains(&token));
+    assert!(everything.contains("‹secret:"));
+    assert!(seal.inputs().unwrap().replays);
+    assert_eq!(seal.replay().unwrap().differences, []);
+}
+
+#[test]
+fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!("token {token}\n");
+    let (_, seal) = sealed(
+        &[("a.md", &text)],
+        "pack",
+        &json!({"globs": ["a.md"]}),
+        Options::default(),
+    );
+    assert!(seal.rendered().unwrap().contains(&token));
+    let clean = seal.redacted(Level::Formats, crate::redact::Key::default());
+    let clean = clean.unwrap();
+    assert!(!clean.documents.concat().contains(&token));
+    let mut bodies = clean.bodies.values();
+    assert!(bodies.all(|body| !String::from_utf8_lossy(body).contains(&token)));
+    assert!(clean.rendered().unwrap().contains("‹secret:github-token:"));
+    assert_eq!(
+        (clean.check(), clean.replay().unwrap().differences),
+        (vec![], vec![])
+    );
+    assert_ne!(clean.fingerprint(), seal.fingerprint());
+}
+
+#[test]
+fn only_a_watched_disk_can_be_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = Inputs::new(crate::Root::open(folder.path()).unwrap());
+    let recipe = built_in("pack").unwrap().unwrap();
+    let (input, options) = (json!({"globs": []}), Options::default());
+    let composition = compose(recipe, &input, &inputs, &options).unwrap();
+    let error = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "only what was read from a watched disk can be sealed"
+    );
+}
