@@ -2,43 +2,26 @@
 //!
 //! A record is bytes, as they came. The first one is the prompt. Only the holder of a claim may append.
 
-use std::io::Read as _;
-
 use serde::Serialize;
 
 use crate::claim::Claim;
 use crate::db::{Row, Tx, Value, groups};
-use crate::{Id, Store, StoreError, mark};
+use crate::{Id, Store, StoreError, mark, pack};
 
 /// The largest record that is kept, and the most that a stored one may unfold to.
 pub const LARGEST_RECORD: usize = 64 << 20;
 
-/// Smaller data is stored as it is.
-const WORTH_PACKING: usize = 512;
-
-/// How hard to compress: the records come while an agent works.
-const LEVEL: i32 = 3;
-
-/// The largest window that unpacking may ask for, as a power of two; what we pack needs less.
-const WINDOW: u32 = 25;
-
 /// How many rows are inserted by one statement.
 const CHUNK: usize = 64;
-
-/// The codec of data that is stored as it is.
-const PLAIN: i64 = 0;
-
-/// The codec of data that is compressed with zstd.
-const ZSTD: i64 = 1;
 
 const NUMBER: &str = "update run set records = records + $4 \
     where key = $1 and worker = $2 and attempt = $3 and state = 'running' returning records";
 
-const INSERT: &str = "insert into log (run, seq, at, stream, codec, data, mark) values ";
+const INSERT: &str = "insert into log (run, seq, at, stream, bytes, packed, mark) values ";
 
 const RUN: &str = "select key from run where id = $1";
 
-const SELECT: &str = "select seq, at, stream, codec, data from log where run = $1";
+const SELECT: &str = "select seq, at, stream, bytes, packed from log where run = $1";
 
 /// Where a record comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -95,7 +78,7 @@ pub struct StoredRecord {
 /// A record as its row has it.
 struct Packed {
     stream: Stream,
-    codec: i64,
+    bytes: i64,
     data: Vec<u8>,
 }
 
@@ -112,7 +95,7 @@ impl Store {
         // Compressing here leaves the one thread that writes to its disk.
         let packed = records
             .into_iter()
-            .map(pack)
+            .map(packed)
             .collect::<Result<Vec<_>, _>>()?;
         self.write(move |tx| append(tx, &claim, &packed)).await
     }
@@ -171,7 +154,7 @@ fn append(tx: &mut dyn Tx, claim: &Claim, records: &[Packed]) -> Result<Vec<i64>
                 (*seq).into(),
                 at.into(),
                 record.stream.as_str().into(),
-                record.codec.into(),
+                record.bytes.into(),
                 record.data.as_slice().into(),
             ];
             let mark = mark::of("log", &row);
@@ -203,15 +186,14 @@ fn read(
     tx.each(
         &format!("{SELECT}{filter}{order} limit $3"),
         &values,
-        &mut |mut row| {
-            let (seq, codec) = (row.int(0)?, row.int(3)?);
-            let data = row.take_bytes(4)?;
+        &mut |row| {
+            let seq = row.int(0)?;
             records.push(StoredRecord {
                 seq,
                 at: row.int(1)?,
                 stream: Stream::parse(&row, 2)?,
-                data: unpack(codec, data)
-                    .map_err(|why| row.damaged(format!("record {seq} of run `{run}` {why}")))?,
+                data: unpacked(&row, 3)
+                    .map_err(|why| row.damaged(format!("record {seq} of run `{run}`: {why}")))?,
             });
             Ok(())
         },
@@ -219,13 +201,7 @@ fn read(
     Ok(records)
 }
 
-/// Returns the data of a record from the columns codec and data, which stand from `at` on.
-pub(crate) fn data(row: &Row, at: usize) -> Result<Vec<u8>, StoreError> {
-    unpack(row.int(at)?, row.bytes(at + 1)?.to_vec())
-        .map_err(|why| row.damaged(format!("a log record {why}")))
-}
-
-fn pack(record: Record) -> Result<Packed, StoreError> {
+fn packed(record: Record) -> Result<Packed, StoreError> {
     let Record { stream, data } = record;
     if data.len() > LARGEST_RECORD {
         let why = format!(
@@ -234,43 +210,25 @@ fn pack(record: Record) -> Result<Packed, StoreError> {
         );
         return Err(StoreError::refused(why));
     }
-    let packed = match data.len() {
-        0..WORTH_PACKING => None,
-        // What cannot be compressed, for whatever reason, is stored as it is.
-        _ => zstd::bulk::compress(&data, LEVEL)
-            .ok()
-            .filter(|packed| packed.len() < data.len()),
-    };
-    Ok(match packed {
-        Some(data) => Packed {
-            stream,
-            codec: ZSTD,
-            data,
-        },
-        None => Packed {
-            stream,
-            codec: PLAIN,
-            data,
-        },
+    Ok(Packed {
+        stream,
+        bytes: i64::try_from(data.len()).unwrap_or(i64::MAX),
+        data: pack::alone(&data),
     })
 }
 
-/// Returns the data of a record, or says what is wrong with it.
-pub(crate) fn unpack(codec: i64, data: Vec<u8>) -> Result<Vec<u8>, String> {
-    if codec == PLAIN {
-        return Ok(data);
+/// Returns the data of a record from the columns of its size and its bytes, which stand from `at` on.
+pub(crate) fn data(row: &Row, at: usize) -> Result<Vec<u8>, StoreError> {
+    unpacked(row, at).map_err(|why| row.damaged(format!("a log record: {why}")))
+}
+
+/// Does the same, or says what is wrong.
+pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
+    let told = |error: StoreError| error.to_string();
+    let bytes = row.int(at).map_err(told)?;
+    if usize::try_from(bytes).is_ok_and(|bytes| bytes > LARGEST_RECORD) {
+        return Err("it is larger than a record may be".to_owned());
     }
-    if codec != ZSTD {
-        return Err(format!("has the unknown codec {codec}"));
-    }
-    let told = |error: std::io::Error| format!("cannot be decompressed: {error}");
-    let mut decoder = zstd::stream::read::Decoder::new(data.as_slice()).map_err(told)?;
-    decoder.window_log_max(WINDOW).map_err(told)?;
-    let mut plain = Vec::new();
-    let limit = LARGEST_RECORD as u64 + 1;
-    decoder.take(limit).read_to_end(&mut plain).map_err(told)?;
-    if plain.len() > LARGEST_RECORD {
-        return Err("unfolds to more than a record may have".to_owned());
-    }
-    Ok(plain)
+    let packed = row.bytes(at + 1).map_err(told)?;
+    pack::unpack(packed, bytes, &[]).map_err(str::to_owned)
 }

@@ -12,7 +12,10 @@ const ZSTD: u8 = 1;
 const DELTA: u8 = 2;
 
 /// Texts shorter than this are not worth it.
-const LEAST: usize = 64;
+const LEAST: usize = 256;
+
+/// The largest window that unpacking may ask for, as a power of two; what we pack needs less.
+const WINDOW: u32 = 27;
 
 const LEVEL: i32 = 3;
 
@@ -22,7 +25,7 @@ pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
     if text.len() < LEAST {
         return raw();
     }
-    match compress(text, &[]) {
+    match zstd::bulk::compress(text, LEVEL).ok() {
         // A tenth less is worth the time to unpack it.
         Some(packed) if packed.len() < text.len() / 10 * 9 => coded(ZSTD, &packed),
         _ => raw(),
@@ -76,7 +79,8 @@ fn compress(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn decompress(packed: &[u8], base: &[u8], most: u64) -> Option<Vec<u8>> {
-    let decoder = zstd::stream::Decoder::with_dictionary(packed, base).ok()?;
+    let mut decoder = zstd::stream::Decoder::with_dictionary(packed, base).ok()?;
+    decoder.window_log_max(WINDOW).ok()?;
     let mut text = Vec::new();
     // One more than allowed, so that what is too long is seen to be so.
     let mut limited = decoder.take(most.checked_add(1)?);
@@ -114,7 +118,7 @@ mod tests {
     fn a_text_like_another_takes_next_to_nothing() {
         let numbers = (0..500_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
         let base = numbers.collect::<Vec<_>>().join("\n");
-        let text = base.replacen("\n", " changed\n", 3);
+        let text = base.replacen('\n', " changed\n", 3);
         assert!(alone(text.as_bytes()).len() > 1000);
         assert!(against(text.as_bytes(), base.as_bytes()).len() < 100);
     }

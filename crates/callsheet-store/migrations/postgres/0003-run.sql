@@ -33,13 +33,13 @@ create table log (
   seq bigint not null check (seq >= 1),
   at bigint not null,
   stream text collate "C" not null check (stream in ('meta', 'stdout', 'stderr')),
-  codec bigint not null check (codec in (0, 1)),
-  data bytea not null,
+  bytes bigint not null check (bytes >= 0),
+  packed bytea not null,
   mark bytea not null,
   unique (run, seq)
 );
 -- What pays is compressed before it comes here.
-alter table log alter column data set storage external;
+alter table log alter column packed set storage external;
 
 create table event (
   project bigint not null references project (key),

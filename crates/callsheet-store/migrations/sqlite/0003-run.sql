@@ -33,8 +33,8 @@ create table log (
   seq integer not null check (seq >= 1),
   at integer not null,
   stream text not null check (stream in ('meta', 'stdout', 'stderr')),
-  codec integer not null check (codec in (0, 1)),
-  data blob not null,
+  bytes integer not null check (bytes >= 0),
+  packed blob not null,
   mark blob not null,
   unique (run, seq)
 ) strict;

@@ -135,15 +135,6 @@ impl Row {
         }
     }
 
-    /// Moves the bytes out of the row.
-    pub(crate) fn take_bytes(&mut self, at: usize) -> Result<Vec<u8>, StoreError> {
-        self.bytes(at)?;
-        match std::mem::replace(&mut self.values[at], Value::Null) {
-            Value::Bytes(bytes) => Ok(bytes.into_owned()),
-            _ => Ok(Vec::new()),
-        }
-    }
-
     /// Makes the error of a row that breaks a rule.
     pub(crate) fn damaged(&self, why: impl Into<String>) -> StoreError {
         StoreError::damaged(&*self.store, why)

@@ -116,7 +116,7 @@ const UNINDEXED: &str = "select coalesce(sum(r.records - coalesce(i.records, 0))
 const BEHIND: &str = "select r.key, coalesce(i.records, 0) from run r left join indexed i on i.run = r.key \
     where r.records > coalesce(i.records, 0) order by r.key limit 1";
 
-const RECORDS: &str = "select l.seq, l.codec, l.data, l.stream from log l where l.run = $1 and l.seq > $2 \
+const RECORDS: &str = "select l.seq, l.bytes, l.packed, l.stream from log l where l.run = $1 and l.seq > $2 \
     order by l.seq limit $3";
 
 const SET_INDEXED: &str = "insert into indexed (run, records) values ($1, $2) \

@@ -3,25 +3,25 @@
 use super::{Audit, Sequence, marked};
 use crate::StoreError;
 use crate::db::{Row, Tx};
-use crate::log::unpack;
+use crate::log::unpacked;
 
-const RECORDS: &str = "select l.run, l.seq, l.at, l.stream, l.codec, l.data, l.mark, r.id \
+const RECORDS: &str = "select l.run, l.seq, l.at, l.stream, l.bytes, l.packed, l.mark, r.id \
     from log l join run r on r.key = l.run order by l.run, l.seq";
 
 /// Checks records one by one.
 pub(super) fn records(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     let mut sequence = Sequence::default();
-    tx.each(RECORDS, &[], &mut |mut row| {
+    tx.each(RECORDS, &[], &mut |row| {
         let run = row.text(7).unwrap_or("?").to_owned();
         let seq = row.int(1)?;
         let gap = sequence.next(row.int(0)?, seq);
         let what = || format!("record {seq} of run {run}");
-        audit.row("record", what, || Ok(gap.or(record(&mut row)?)));
+        audit.row("record", what, || Ok(gap.or(record(&row)?)));
         Ok(())
     })
 }
 
-fn record(row: &mut Row) -> Result<Option<String>, StoreError> {
+fn record(row: &Row) -> Result<Option<String>, StoreError> {
     let values = [
         row.int(0)?.into(),
         row.int(1)?.into(),
@@ -36,6 +36,5 @@ fn record(row: &mut Row) -> Result<Option<String>, StoreError> {
     if row.int(1)? == 1 && row.text(3)? != "meta" {
         return Ok(Some("is the first one and not the prompt".to_owned()));
     }
-    let codec = row.int(4)?;
-    Ok(unpack(codec, row.take_bytes(5)?).err())
+    Ok(unpacked(row, 4).err())
 }

@@ -54,13 +54,13 @@ impl Store {
         F: FnMut(Finding) + Send + 'static,
     {
         self.read(move |tx| {
-            if tx.dialect() == Dialect::Sqlite {
-                check_file(tx)?;
-            }
             let mut audit = Audit {
                 verified: Verified::default(),
                 found: &mut found,
             };
+            if tx.dialect() == Dialect::Sqlite {
+                check_file(tx, &mut audit)?;
+            }
             for check in CHECKS {
                 check(tx, &mut audit)?;
             }
@@ -143,27 +143,39 @@ fn marked(
     Ok((!matches).then(|| "does not match its mark: it has been changed".to_owned()))
 }
 
-/// Checks the pages of the file and what refers to what; after damage here nothing else can be trusted.
-fn check_file(tx: &mut dyn Tx) -> Result<(), StoreError> {
+/// Checks the pages of the file and what refers to what.
+///
+/// A row that breaks a rule is a finding; after damage of the pages themselves nothing else can be trusted.
+fn check_file(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     let store = tx.store().to_owned();
-    for row in tx.query("pragma integrity_check(1)", &[])? {
-        let said = row.text(0)?;
-        if said != "ok" {
-            let said = said.replace('\n', " ");
+    for row in tx.query("pragma integrity_check(20)", &[])? {
+        let said = row.text(0)?.replace('\n', " ");
+        if said == "ok" {
+            continue;
+        }
+        if !is_about_rows(&said) {
             let why = format!("the database is damaged: {said}");
             return Err(StoreError::damaged(store, why));
         }
+        audit.find("a row".to_owned(), said);
     }
-    if let Some(row) = tx.first(
-        "select \"table\", parent from pragma_foreign_key_check limit 1",
-        &[],
-    )? {
-        let why = format!(
-            "the database is damaged: a row of `{}` refers to one of `{}` that is not there",
-            row.text(0)?,
-            row.text(1)?
-        );
-        return Err(StoreError::damaged(store, why));
+    let loose = "select \"table\", parent from pragma_foreign_key_check limit 20";
+    for row in tx.query(loose, &[])? {
+        let (table, parent) = (row.text(0)?, row.text(1)?);
+        let detail = format!("it refers to a row of `{parent}` that is not there");
+        audit.find(format!("a row of `{table}`"), detail);
     }
     Ok(())
+}
+
+/// Tells whether SQLite speaks of the values of rows, and not of the pages that hold them.
+fn is_about_rows(said: &str) -> bool {
+    let begins = [
+        "row ",
+        "wrong # of entries in index",
+        "non-unique entry in index",
+        "CHECK constraint failed",
+        "NULL value in",
+    ];
+    begins.iter().any(|begin| said.starts_with(begin)) || said.contains(" value in ")
 }

@@ -7,6 +7,7 @@ use callsheet_store::{Record, Stream, block_on};
 use crate::on_both;
 use crate::place::{Place, assert_gapless, event, findings, seqs};
 use crate::process::{Part, Process};
+use crate::prompts;
 
 on_both!(what_was_acknowledged_survives_the_writer);
 
@@ -29,6 +30,11 @@ pub(crate) fn crash_part(part: &Part) {
         let records = vec![record(format!("{number}")), record(long)];
         let got = block_on(store.append_log(&claim, records)).unwrap();
         part.say(&format!("record {}", got[got.len() - 1]));
+        if number % 3 == 0 {
+            let text = format!("Task {number} of {}.", std::process::id());
+            let (prompt, _) = prompts::seal(&store, &project, &text);
+            part.say(&format!("prompt {}", prompt.id));
+        }
     }
 }
 
@@ -51,6 +57,7 @@ fn what_was_acknowledged_survives_the_writer(place: &Place) {
     let deadline = Instant::now() + Duration::from_mins(1);
     let mut dice = 0x9E37_79B9_7F4A_7C15_u64;
     let (mut event, mut record) = (0, 0);
+    let mut prompts: Vec<String> = Vec::new();
     for kill in 0..kills {
         assert!(Instant::now() < deadline, "only {kill} kills in a minute");
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -64,6 +71,10 @@ fn what_was_acknowledged_survives_the_writer(place: &Place) {
         said.extend(writer.kill());
         event = event.max(largest(&said, "event"));
         record = record.max(largest(&said, "record"));
+        prompts.extend(
+            said.iter()
+                .filter_map(|line| line.strip_prefix("prompt ").map(str::to_owned)),
+        );
 
         let store = place.open();
         let there = seqs(&store, &project);
@@ -74,6 +85,11 @@ fn what_was_acknowledged_survives_the_writer(place: &Place) {
         assert!(log.len() as i64 >= record, "record {record} is gone");
         assert_eq!(log.len() % 2, 0, "half of an append is there");
         assert_eq!(findings(&store), []);
+        for id in &prompts {
+            let prompt = block_on(store.prompt(&project, id)).unwrap();
+            assert!(block_on(store.sealed(&prompt)).unwrap().check().is_empty());
+        }
+        prompts.clear();
     }
     assert!(event > kills && record > kills, "{event} {record}");
 }

@@ -227,8 +227,8 @@ const CHANGES: &[Change] = &[
         "record 2 of run {done}",
         "log",
         "seq = 2",
-        "codec = 0",
-        "codec = 1",
+        "bytes = bytes + 1",
+        "bytes = bytes - 1",
     ),
     Change(
         "record 9 of run {done}",
@@ -262,7 +262,7 @@ fn every_changed_value_is_found_and_named(place: &Place) {
         }
     };
     let other = bytes("74686520656e65");
-    for column in ["data", "mark"] {
+    for column in ["packed", "mark"] {
         place.raw(&format!("update log set {column} = {other} where seq = 3"));
         assert!(named(&format!("record 3 of run {done}")), "{column}");
     }
@@ -383,7 +383,7 @@ fn values_of_wrong_types_are_told() {
         .unwrap();
     drop(connection);
     place.raw("update run set attempt = 'many', worker = x'ff' where state = 'finished'");
-    place.raw("update log set data = 12, seq = seq where seq = 2");
+    place.raw("update log set packed = 12, seq = seq where seq = 2");
     let store = Store::open(&place.location(), Access::Read).unwrap();
     let project = block_on(store.project("demo")).unwrap();
     let runs = block_on(store.runs(&project, callsheet_store::RunPage::default()));

@@ -1,6 +1,6 @@
 //! Collecting: only what nobody keeps goes, and what is left is whole.
 
-use callsheet_store::{Collected, Keep, NewRun, RunKind, block_on};
+use callsheet_store::{Collected, Keep, NewRun, PromptFilter, RunKind, block_on};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -54,11 +54,11 @@ fn only_what_nobody_keeps_goes(place: &Place) {
     assert_eq!(would.prompts, ids[..4]);
     assert!(would.texts >= 4 && would.bytes > 0, "{would:?}");
     assert_eq!(block_on(store.collect(&project, two)).unwrap(), would);
-    let left = block_on(store.prompts(&project, Default::default(), 10)).unwrap();
+    let left = block_on(store.prompts(&project, PromptFilter::default(), 10)).unwrap();
     assert_eq!(left.len(), 2);
     assert!(block_on(store.prompt(&project, ids[0].as_str())).is_err());
     assert_eq!(
-        block_on(store.prompts(&other, Default::default(), 10))
+        block_on(store.prompts(&other, PromptFilter::default(), 10))
             .unwrap()
             .len(),
         1

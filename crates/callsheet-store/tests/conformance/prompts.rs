@@ -15,6 +15,7 @@ on_both!(
     ids_may_be_cut_as_long_as_they_are_unique,
     texts_that_two_prompts_share_are_kept_once,
     every_flipped_byte_is_found_and_named,
+    every_changed_value_of_a_prompt_is_found,
     odd_texts_are_kept,
 );
 
@@ -205,8 +206,8 @@ fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-/// Every column that a byte can be flipped in, with what must be told of it.
-fn every_flipped_byte_is_found_and_named(place: &Place) {
+/// Makes a store with two prompts that share a text.
+fn filled(place: &Place) -> Store {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let long = "Words that are long enough to be packed, over and over. ".repeat(40);
@@ -215,6 +216,11 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
         block_on(store.seal(&project, seal)).unwrap();
     }
     assert_eq!(findings(&store), []);
+    store
+}
+
+fn every_flipped_byte_is_found_and_named(place: &Place) {
+    let store = filled(place);
     let blobs = [
         ("body", "packed", "key"),
         ("document", "packed", "prompt * 10 + kind"),
@@ -223,67 +229,64 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
     ];
     for (table, column, key) in blobs {
         for row in place.numbers(&format!("select {key} from {table}")) {
-            let size = place.count(&format!(
-                "select length({column}) from {table} where {key} = {row}"
-            ));
-            for at in [0, size / 2, size - 1] {
-                let original =
-                    place.bytes(&format!("select {column} from {table} where {key} = {row}"));
+            let value = format!("select {column} from {table} where {key} = {row}");
+            let original = place.bytes(&value);
+            let set = |bytes: &[u8]| {
+                let literal = place.literal(bytes);
+                let sql = format!("update {table} set {column} = {literal} where {key} = {row}");
+                assert_eq!(place.raw(&sql), 1);
+            };
+            for at in [0, original.len() / 2, original.len() - 1] {
                 let mut flipped = original.clone();
-                flipped[at as usize] ^= 0x10;
-                let set = |bytes: &[u8]| {
-                    let literal = place.literal(bytes);
-                    place.raw(&format!(
-                        "update {table} set {column} = {literal} where {key} = {row}"
-                    ))
-                };
-                assert_eq!(set(&flipped), 1);
+                flipped[at] ^= 0x10;
+                set(&flipped);
                 let found = findings(&store);
-                assert!(
-                    !found.is_empty(),
-                    "{table}.{column} of row {row} at {at} of {size}"
-                );
                 let named = |word: &str| found.iter().any(|one| one.what.contains(word));
-                assert!(named("prompt") || named("text"), "{found:?}");
-                set(&original);
+                assert!(
+                    named("prompt") || named("text"),
+                    "{value} at {at}: {found:?}"
+                );
             }
+            set(&original);
         }
     }
-    let texts = [
+    assert_eq!(findings(&store), []);
+}
+
+fn every_changed_value_of_a_prompt_is_found(place: &Place) {
+    let store = filled(place);
+    let changes = [
+        ("prompt", "recipe = 'pach'", "recipe = 'pack'"),
         (
-            "update prompt set recipe = 'pach'",
-            "update prompt set recipe = 'pack'",
+            "prompt",
+            "engine = engine || 'x'",
+            "engine = replace(engine, 'x', '')",
         ),
+        ("prompt", "bytes = bytes + 1", "bytes = bytes - 1"),
+        ("prompt", "tokens = 7", "tokens = null"),
         (
-            "update prompt set engine = engine || 'x'",
-            "update prompt set engine = replace(engine, 'x', '')",
+            "prompt",
+            "sealed_at = sealed_at + 1",
+            "sealed_at = sealed_at - 1",
         ),
+        ("part", "roles = 16 - roles", "roles = 16 - roles"),
         (
-            "update prompt set bytes = bytes + 1",
-            "update prompt set bytes = bytes - 1",
+            "source",
+            "name = name || 'x'",
+            "name = replace(name, '.mdx', '.md')",
         ),
-        (
-            "update prompt set sealed_at = sealed_at + 1",
-            "update prompt set sealed_at = sealed_at - 1",
-        ),
-        (
-            "update part set roles = 16 - roles",
-            "update part set roles = 16 - roles",
-        ),
-        (
-            "update source set name = name || 'x'",
-            "update source set name = replace(name, '.mdx', '.md')",
-        ),
-        (
-            "update chunk set start = start + 1",
-            "update chunk set start = start - 1",
-        ),
+        ("chunk", "start = start + 1", "start = start - 1"),
+        ("document", "bytes = bytes + 1", "bytes = bytes - 1"),
+        ("body", "bytes = bytes + 1", "bytes = bytes - 1"),
     ];
-    for (change, back) in texts {
-        assert!(place.raw(change) > 0, "{change}");
-        assert!(!findings(&store).is_empty(), "{change}");
-        place.raw(back);
-        assert_eq!(findings(&store), [], "{back}");
+    for (table, change, back) in changes {
+        assert!(
+            place.raw(&format!("update {table} set {change}")) > 0,
+            "{change}"
+        );
+        assert!(!findings(&store).is_empty(), "{table}: {change}");
+        place.raw(&format!("update {table} set {back}"));
+        assert_eq!(findings(&store), [], "{table}: {back}");
     }
 }
 

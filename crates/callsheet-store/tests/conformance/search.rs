@@ -13,6 +13,7 @@ use crate::prompts::{composed, seal};
 
 on_both!(
     words_are_found_the_best_first,
+    a_hit_names_the_section_and_who_carries_it,
     logs_are_found_once_they_are_indexed,
     exact_texts_are_found_wherever_they_stand,
     any_part_of_a_prompt_leads_to_it,
@@ -59,6 +60,13 @@ fn words_are_found_the_best_first(place: &Place) {
     ] {
         assert_eq!(places(nothing), [], "{nothing:?}");
     }
+}
+
+fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let text = "Login, login and login_form: fix src/login.rs.";
+    let (often, _) = seal(&store, &project, text);
     let hit = search(&store, &project, "form").remove(0);
     assert_eq!(hit.snippet, "in, login and login_form: fix src/login.rs.");
     let HitPlace::Prompt {
@@ -137,7 +145,8 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
 fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
-    let long: String = (0..30_000).map(|n| format!("{n} ")).collect();
+    let long: Vec<String> = (0..30_000).map(|n| n.to_string()).collect();
+    let long = long.join(" ");
     let (_, sealed) = composed(&[
         ("a.md", "alpha ünïcode % _ \\ \" end"),
         ("b.md", "beta\n"),
@@ -159,7 +168,7 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     for part in texts {
         let found = block_on(store.carriers(&project, part, 5)).unwrap();
         let ids: Vec<_> = found.prompts.iter().map(|one| one.id).collect();
-        assert_eq!((ids, found.more), (vec![prompt.id], false), "{:.60}", part);
+        assert_eq!((ids, found.more), (vec![prompt.id], false), "{part:.60}");
     }
     for absent in ["Alpha", "alpha  ", "gamma", "% _ \\ '"] {
         let found = block_on(store.carriers(&project, absent, 5)).unwrap();

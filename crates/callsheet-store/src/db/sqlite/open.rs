@@ -71,7 +71,13 @@ impl File {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = self.connect(&self.path, flags)?;
         let failed = |error: rusqlite::Error| self.cannot_open(&error);
-        self.state(&connection)?.refuse(&self.store)?;
+        let found = self.state(&connection)?;
+        found.refuse(&self.store)?;
+        if found.schema == 0 {
+            // What is removed gives its room back to the disk; only a file without any table can be told so.
+            let told = connection.execute_batch("pragma auto_vacuum = incremental");
+            told.map_err(failed)?;
+        }
         if connection.is_readonly("main").map_err(failed)? {
             return Err(StoreError::unavailable(
                 &self.store,
