@@ -26,7 +26,7 @@ pub enum Access {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// How long to wait for another process that writes to the same file.
+    /// How long to wait for another process that writes.
     pub busy_timeout: Duration,
     /// How many threads read a file, or use a connection to a server.
     pub connections: usize,
@@ -42,7 +42,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Changes how long to wait for another process that writes to the same file.
+    /// Changes how long to wait for another process that writes.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
@@ -113,7 +113,7 @@ impl Store {
                 }
             }
             Location::Postgres(server) => {
-                let link = postgres::Link::new(server, &name);
+                let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
                 link.check(access == Access::Write)?;
                 for _ in 0..readers {
                     let (link, queue) = (link.clone(), Arc::clone(&reads));
@@ -169,7 +169,7 @@ impl Store {
                     inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
                 }
                 Location::Postgres(server) => {
-                    let link = postgres::Link::new(server, &name);
+                    let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
                     inner.start(false, move || {
                         postgres::watch(&link, CHANNEL, &stop, &changed);
                     })?;

@@ -13,7 +13,15 @@ create table chunk (
 
 create unique index chunk_of_body on chunk (body, start) where body is not null;
 create unique index chunk_of_run on chunk (run, start) where run is not null;
-create index chunk_grams on chunk using gin (grams gin_trgm_ops);
+-- The extension is where its first user has put it, which need not be where this store is.
+do $$
+begin
+  execute format(
+    'create index chunk_grams on chunk using gin (grams %I.gin_trgm_ops)',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm')
+  );
+end
+$$;
 create index chunk_words on chunk using gin (words);
 
 -- How many log records of a run are in the index.

@@ -8,30 +8,38 @@ use std::time::{Duration, Instant};
 use callsheet::Event;
 use callsheet_store::{Access, NewEvent, Options, Store, StoreError, block_on};
 
+use crate::on_both;
 use crate::place::{Place, assert_gapless, event, findings, say, seqs};
 use crate::process::{Part, Process, tool};
 
-/// Holds the lock of the file until it is told to go.
+on_both!(a_lock_of_somebody_else_is_told_and_waited_for);
+
+/// Holds what a writer needs until it is told to go.
 pub(crate) fn lock_part(part: &Part) {
-    let connection = rusqlite::Connection::open(&part.store).unwrap();
-    connection.execute_batch("begin immediate").unwrap();
-    part.say("locked");
-    part.wait();
-    connection.execute_batch("commit").unwrap();
-    part.say("free");
-    part.wait();
+    if part.location().file().is_some() {
+        let connection = rusqlite::Connection::open(&part.store).unwrap();
+        connection.execute_batch("begin immediate").unwrap();
+        part.say("locked");
+        part.wait();
+        connection.execute_batch("commit").unwrap();
+    } else {
+        let mut client = ::postgres::Client::connect(&part.store, ::postgres::NoTls).unwrap();
+        let lock = "begin; select 1 from project for update";
+        client.batch_execute(lock).unwrap();
+        part.say("locked");
+        part.wait();
+        client.batch_execute("commit").unwrap();
+    }
 }
 
-#[test]
-fn a_lock_of_somebody_else_is_told_and_waited_for() {
-    let place = Place::sqlite();
+fn a_lock_of_somebody_else_is_told_and_waited_for(place: &Place) {
     let options = Options::default().busy_timeout(Duration::from_millis(250));
     let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
     let project = block_on(store.project("demo")).unwrap();
     let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)]));
     append(&store).unwrap();
 
-    let mut other = Process::start("lock", &place, "");
+    let mut other = Process::start("lock", place, "");
     assert_eq!(other.hear().as_deref(), Some("locked"));
     let begun = Instant::now();
     let refused = append(&store).unwrap_err();

@@ -20,6 +20,7 @@ mod crash;
 mod damage;
 mod events;
 mod faults;
+mod flips;
 mod follow;
 mod gc;
 mod logs;

@@ -102,7 +102,7 @@ pub(super) fn told(store: &str, error: &postgres::Error) -> StoreError {
         "25" => format!("cannot be written: {said}"),
         "53" => format!("has no room left: {said}"),
         "08" | "57" | "58" => format!("cannot be reached: {said}"),
-        "40" | "55" => format!("is locked by others: {said}"),
+        "40" | "55" => "is locked by another process".to_owned(),
         _ => {
             let why = format!("a rule of the schema does not hold: {said}");
             return StoreError::damaged(store, why);

@@ -7,6 +7,7 @@ mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, IsolationLevel, NoTls, Statement, Transaction};
@@ -41,10 +42,13 @@ struct Session {
 }
 
 impl Session {
-    fn connect(server: &Server, store: &Arc<str>) -> Result<Self, StoreError> {
-        let client = server.config().connect(NoTls);
+    fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, StoreError> {
+        let failed = |error| told(store, &error);
+        let mut client = server.config().connect(NoTls).map_err(failed)?;
+        let wait = format!("set lock_timeout = {}", busy.as_millis().max(1));
+        client.batch_execute(&wait).map_err(failed)?;
         Ok(Self {
-            client: client.map_err(|error| told(store, &error))?,
+            client,
             statements: HashMap::new(),
             store: Arc::clone(store),
         })
@@ -110,6 +114,8 @@ impl Session {
             return Err(StoreError::unknown("store", &*self.store));
         }
         self.transact(true, &mut |tx| {
+            // However long another program takes for it, it is done afterwards.
+            tx.batch("set local lock_timeout = 0")?;
             let lock = "select pg_advisory_xact_lock($1)";
             tx.query(lock, &[MIGRATION_LOCK.into()])?;
             // Another process may have been faster.

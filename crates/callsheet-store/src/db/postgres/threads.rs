@@ -4,6 +4,7 @@
 //! job gets a new one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fault::Remedy;
 use super::{Fault, Session};
@@ -19,14 +20,16 @@ const TRIES: usize = 6;
 pub(crate) struct Link {
     server: Server,
     store: Arc<str>,
+    busy: Duration,
 }
 
 impl Link {
-    /// Names a server.
-    pub(crate) fn new(server: &Server, store: &Arc<str>) -> Self {
+    /// Names a server; `busy` is how long to wait for others who write.
+    pub(crate) fn new(server: &Server, store: &Arc<str>, busy: Duration) -> Self {
         Self {
             server: server.clone(),
             store: Arc::clone(store),
+            busy,
         }
     }
 
@@ -38,7 +41,7 @@ impl Link {
     }
 
     pub(super) fn connect(&self) -> Result<Session, StoreError> {
-        Session::connect(&self.server, &self.store)
+        Session::connect(&self.server, &self.store, self.busy)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod fault;
 mod open;
+mod state;
 mod threads;
 mod watch;
 

@@ -8,23 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::Session;
 use super::fault::{is_busy, is_closed_to_us, told};
+use super::state::{APPLICATION, State, configure, state};
 use crate::StoreError;
 use crate::db::migrate::{self, KNOWN};
-
-/// Marks a file as ours: `CSHT`.
-const APPLICATION: i64 = 0x4353_4854;
-
-/// The largest value that is read or written, so that a forged file cannot ask for all memory.
-const LARGEST: i32 = 256 << 20;
-
-/// How many statements a connection keeps prepared.
-const STATEMENTS: usize = 64;
 
 /// The log ahead of the file is cut back to this size when it has been worked in.
 const LOG_SIZE: &str = "pragma journal_size_limit = 67108864";
@@ -107,9 +97,13 @@ impl File {
         if !self.path.exists() {
             return Err(StoreError::unknown("store", &*self.store));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = self.connect(&self.path, flags)?;
-        match state(&connection) {
+        // A connection that may not write would leave the files that readers share behind. SQLite takes what it gets
+        // where the file cannot be written.
+        let connection = self.connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let looked = connection
+            .execute_batch("pragma query_only = on")
+            .and_then(|()| state(&connection));
+        match looked {
             Ok(found) => {
                 found.refuse(&self.store)?;
                 Ok(Reader {
@@ -278,44 +272,6 @@ impl File {
             log: fs::metadata(log).map_or(0, |meta| meta.len()),
         }
     }
-}
-
-/// What a file says of itself.
-struct State {
-    application: i64,
-    schema: i64,
-    tables: i64,
-}
-
-impl State {
-    /// Refuses what another program, or a newer one, has written.
-    fn refuse(&self, store: &str) -> Result<(), StoreError> {
-        let is_new = self.application == 0 && self.schema == 0 && self.tables == 0;
-        if self.application != APPLICATION && !is_new {
-            let why = "this file is no database of Callsheet";
-            return Err(StoreError::damaged(store, why));
-        }
-        migrate::refuse_newer(store, self.schema)
-    }
-}
-
-fn state(connection: &Connection) -> rusqlite::Result<State> {
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
-    Ok(State {
-        application: number("pragma application_id")?,
-        schema: number("pragma user_version")?,
-        tables: number("select count(*) from sqlite_schema")?,
-    })
-}
-
-fn configure(connection: &Connection, busy: Duration) -> rusqlite::Result<()> {
-    connection.busy_timeout(busy)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LARGEST)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    connection.execute_batch("pragma cell_size_check = on")
 }
 
 /// Returns the name by which SQLite opens a file that nobody changes.

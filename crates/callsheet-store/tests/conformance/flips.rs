@@ -1,0 +1,94 @@
+//! Any byte of the file may change: that is found, or it does not matter.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use callsheet_store::{
+    Access, Record, Run, RunPage, Store, StoreError, StoredEvent, StoredRecord, Stream, block_on,
+};
+use serde_json::{Value, json};
+
+use crate::place::{Place, event};
+
+/// How many bytes are tried.
+const FLIPS: usize = 250;
+
+/// All that can be read of a project.
+#[derive(Debug, PartialEq)]
+struct Contents {
+    events: Vec<StoredEvent>,
+    runs: Vec<Run>,
+    records: Vec<StoredRecord>,
+    settings: Vec<(String, Value)>,
+}
+
+fn fill(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    place.queue(&store, &project, 3);
+    let lease = Duration::from_mins(1);
+    let claim = block_on(store.claim_run("w", lease)).unwrap().unwrap();
+    let record = |number: usize| Record {
+        stream: Stream::Meta,
+        data: format!("line {number} of many\n")
+            .repeat(1 + number * 7)
+            .into_bytes(),
+    };
+    block_on(store.append_log(&claim, (0..20).map(record).collect())).unwrap();
+    block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap();
+    block_on(store.append_events(&project, (0..40).map(event).collect())).unwrap();
+    block_on(store.set_setting(&project, "scope.defaultExclude", &json!(["a/**"]))).unwrap();
+}
+
+/// Reads everything, if verifying finds nothing.
+fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
+    let store = Store::open(&place.location(), Access::Read)?;
+    let found = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&found);
+    block_on(store.verify(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    }))?;
+    if found.load(Ordering::Relaxed) > 0 {
+        return Ok(None);
+    }
+    let project = block_on(store.project("demo"))?;
+    let runs = block_on(store.runs(&project, RunPage::default()))?;
+    let first = runs[runs.len() - 1].id;
+    Ok(Some(Contents {
+        events: block_on(store.events_since(&project, 0, usize::MAX))?,
+        records: block_on(store.log_since(first, 0, usize::MAX, None))?,
+        settings: block_on(store.settings(&project))?,
+        runs,
+    }))
+}
+
+#[test]
+fn any_changed_byte_is_found_or_does_not_matter() {
+    let place = Place::sqlite();
+    fill(&place);
+    let whole = fs::read(place.file()).unwrap();
+    let wanted = read(&place).unwrap().unwrap();
+    let mut dice = 0x2545_F491_4F6C_DD1D_u64;
+    let mut harmless = 0;
+    for _ in 0..FLIPS {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let at = (dice >> 20) as usize % whole.len();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << ((dice >> 60) % 8);
+        fs::write(place.file(), &bytes).unwrap();
+        match read(&place) {
+            Ok(None) | Err(_) => {}
+            Ok(Some(contents)) => {
+                harmless += 1;
+                assert_eq!(contents, wanted, "the byte at {at}");
+            }
+        }
+        // A file of another length or kind may have been worked on.
+        for end in ["-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{end}", place.text()));
+        }
+    }
+    assert!(harmless < FLIPS, "nothing was found");
+}
