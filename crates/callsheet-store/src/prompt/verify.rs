@@ -12,42 +12,48 @@ use crate::db::{Row, Tx};
 use crate::verify::Audit;
 use crate::{Id, StoreError, body, search};
 
+/// How many rows are looked at in one go, so that memory stays flat.
+const PAGE: i64 = 200;
+
 const BODIES: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint, b.key from body b \
-    left join body a on a.key = b.base order by b.key";
+    left join body a on a.key = b.base where b.key > $1 order by b.key limit $2";
 
 const CARRIER: &str =
     "select max(p.id) from part a join prompt p on p.key = a.prompt where a.body = $1";
 
-const ROLES: &str = "select max(roles), min(roles) from part where body = $1";
+const ROLES: &str = "select distinct roles from part where body = $1";
 
 const CHUNKS: &str = "select start from chunk where body = $1 order by start";
 
-const PARTS: &str =
-    "select a.prompt, b.fingerprint, a.roles from part a join body b on b.key = a.body";
+const PART: &str = "select a.roles from part a join body b on b.key = a.body where b.fingerprint = $1 and a.prompt = $2";
 
-const SOURCES: &str =
-    "select ps.prompt, s.name from prompt_source ps join source s on s.key = ps.source";
+const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source \
+    where s.name = $1 and ps.prompt = $2";
 
 /// Checks all texts and all prompts.
 pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     let damaged = verify_bodies(tx, audit)?;
-    let carried = Carried::read(tx)?;
-    let mut prompts = Vec::new();
-    let sql = format!("select {COLUMNS} from prompt p order by p.key");
-    tx.each(&sql, &[], &mut |row| {
-        match read(&row) {
-            Ok(prompt) => prompts.push(prompt),
-            Err(error) => audit.find("a prompt".to_owned(), error.to_string()),
-        }
-        Ok(())
-    })?;
-    for prompt in prompts {
-        audit.count("prompts");
-        for why in verify_prompt(tx, &prompt, &damaged, &carried)? {
-            audit.find(format!("prompt {}", prompt.id), why);
+    let sql = format!("select {COLUMNS} from prompt p where p.key > $1 order by p.key limit $2");
+    let (mut last, mut carried) = (i64::MIN, Carried::default());
+    loop {
+        let rows = tx.query(&sql, &[last.into(), PAGE.into()])?;
+        let Some(row) = rows.last() else { break };
+        last = row.int(7)?;
+        for row in &rows {
+            audit.count("prompts");
+            let prompt = match read(row) {
+                Ok(prompt) => prompt,
+                Err(error) => {
+                    audit.find("a prompt".to_owned(), error.to_string());
+                    continue;
+                }
+            };
+            for why in verify_prompt(tx, &prompt, &damaged, &mut carried)? {
+                audit.find(format!("prompt {}", prompt.id), why);
+            }
         }
     }
-    Ok(())
+    carried.compare(tx, audit)
 }
 
 /// Checks that every text is what its fingerprint says and is in the index; returns those that are not.
@@ -55,37 +61,41 @@ fn verify_bodies(
     tx: &mut dyn Tx,
     audit: &mut Audit<'_>,
 ) -> Result<BTreeSet<Fingerprint>, StoreError> {
-    let mut damaged = BTreeSet::new();
-    let mut bad = Vec::new();
-    let mut whole = Vec::new();
-    tx.each(BODIES, &[], &mut |row| {
-        let key = row.int(6)?;
-        audit.count("texts");
-        match check_body(&row) {
-            Ok(starts) => whole.push((key, starts)),
-            Err((name, why)) => {
-                damaged.extend(name);
-                bad.push((key, name, why));
+    let (mut damaged, mut last) = (BTreeSet::new(), i64::MIN);
+    loop {
+        let rows = tx.query(BODIES, &[last.into(), PAGE.into()])?;
+        let Some(row) = rows.last() else {
+            return Ok(damaged);
+        };
+        last = row.int(6)?;
+        for row in &rows {
+            audit.count("texts");
+            let key = row.int(6)?;
+            match check_body(row) {
+                Ok(starts) if is_indexed(tx, key, &starts)? => {}
+                Ok(_) => {
+                    let what = format!("the index of text number {key}");
+                    audit.find(what, "it does not hold what it should");
+                }
+                Err((name, why)) => {
+                    damaged.extend(name);
+                    audit.find(called(tx, key, name)?, why);
+                }
             }
         }
-        Ok(())
-    })?;
-    for (key, name, why) in bad {
-        let carrier = tx.first(CARRIER, &[key.into()])?;
-        let carrier = carrier.map_or(Ok(None), |row| {
-            row.maybe(0, Row::text).map(|id| id.map(str::to_owned))
-        })?;
-        let whose = carrier.map_or_else(String::new, |id| format!(" of prompt {id}"));
-        let name = name.map_or_else(|| format!("number {key}"), |name| name.to_string());
-        audit.find(format!("text {name}{whose}"), why);
     }
-    for (key, expected) in whole {
-        if !is_indexed(tx, key, &expected)? {
-            let what = format!("the index of text number {key}");
-            audit.find(what, "it does not hold what it should");
-        }
-    }
-    Ok(damaged)
+}
+
+/// Returns what a text is called, with a prompt that carries it.
+fn called(tx: &mut dyn Tx, key: i64, name: Option<Fingerprint>) -> Result<String, StoreError> {
+    let row = tx.first(CARRIER, &[key.into()])?;
+    let carrier = match &row {
+        Some(row) => row.maybe(0, Row::text)?,
+        None => None,
+    };
+    let whose = carrier.map_or_else(String::new, |id| format!(" of prompt {id}"));
+    let name = name.map_or_else(|| format!("number {key}"), |name| name.to_string());
+    Ok(format!("text {name}{whose}"))
 }
 
 type Bad = (Option<Fingerprint>, String);
@@ -111,41 +121,33 @@ fn is_indexed(tx: &mut dyn Tx, key: i64, expected: &[i64]) -> Result<bool, Store
     let rows = tx.query(CHUNKS, &[key.into()])?;
     let found = rows.iter().map(|row| row.int(0));
     let found = found.collect::<Result<Vec<_>, _>>()?;
-    let roles = tx.query(ROLES, &[key.into()])?;
-    let shown = roles.iter().any(|row| {
-        let roles = [row.int(0), row.int(1)].into_iter().flatten();
-        roles.fold(0, |all, one| all | one) & (SECTION | EDGE) != 0
-    });
-    Ok(if shown {
-        found == expected
-    } else {
-        found.is_empty() || found == expected
-    })
+    let mut shown = false;
+    for row in tx.query(ROLES, &[key.into()])? {
+        shown |= row.int(0)? & (SECTION | EDGE) != 0;
+    }
+    Ok(found == expected || !shown && found.is_empty())
 }
 
-/// What the tables say that prompts carry.
+/// How many rows say what prompts carry; none may be there that belongs to no prompt.
+#[derive(Default)]
 struct Carried {
-    parts: BTreeMap<i64, BTreeMap<Fingerprint, i64>>,
-    sources: BTreeMap<i64, BTreeSet<String>>,
+    parts: i64,
+    sources: i64,
+    /// Whether some prompt could not be looked into.
+    unsure: bool,
 }
 
 impl Carried {
-    fn read(tx: &mut dyn Tx) -> Result<Self, StoreError> {
-        let (mut parts, mut sources) = (BTreeMap::new(), BTreeMap::new());
-        tx.each(PARTS, &[], &mut |row| {
-            let name: Result<[u8; 32], _> = row.bytes(1)?.try_into();
-            let name =
-                name.map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))?;
-            let of: &mut BTreeMap<_, _> = parts.entry(row.int(0)?).or_default();
-            of.insert(Fingerprint::from_bytes(name), row.int(2)?);
-            Ok(())
-        })?;
-        tx.each(SOURCES, &[], &mut |row| {
-            let of: &mut BTreeSet<String> = sources.entry(row.int(0)?).or_default();
-            of.insert(row.text(1)?.to_owned());
-            Ok(())
-        })?;
-        Ok(Self { parts, sources })
+    fn compare(&self, tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+        for (table, expected) in [("part", self.parts), ("prompt_source", self.sources)] {
+            let row = tx.first(&format!("select count(*) from {table}"), &[])?;
+            let found = row.map_or(Ok(0), |row| row.int(0))?;
+            if found != expected && !self.unsure {
+                let detail = format!("it has {found} rows where prompts need {expected}");
+                audit.find(format!("the table `{table}`"), detail);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -154,8 +156,9 @@ fn verify_prompt(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
     damaged: &BTreeSet<Fingerprint>,
-    carried: &Carried,
+    carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
+    let unsure = std::mem::replace(&mut carried.unsure, true);
     let documents = match documents(tx, prompt)? {
         Ok(documents) => documents,
         Err(why) => return Ok(vec![why]),
@@ -185,15 +188,36 @@ fn verify_prompt(
     faults.extend(check_row(prompt, &seal));
     match Contents::of(&seal) {
         Ok(contents) => {
-            if carried.parts.get(&prompt.key) != Some(&contents.roles()) {
-                faults.push("the list of its texts is not what was sealed".to_owned());
-            }
-            let sources = carried.sources.get(&prompt.key);
-            if sources.unwrap_or(&BTreeSet::new()) != &contents.sources {
-                faults.push("the list of its sources is not what was sealed".to_owned());
-            }
+            carried.unsure = unsure;
+            faults.extend(check_carried(tx, prompt, &contents, carried)?);
         }
         Err(error) => faults.push(error.detail().to_owned()),
+    }
+    Ok(faults)
+}
+
+/// Checks that the rows about what a prompt carries are there, and counts them.
+fn check_carried(
+    tx: &mut dyn Tx,
+    prompt: &SealedPrompt,
+    contents: &Contents,
+    carried: &mut Carried,
+) -> Result<Vec<String>, StoreError> {
+    let mut faults = Vec::new();
+    for (name, roles) in contents.roles() {
+        carried.parts += 1;
+        let values = [name.as_bytes().as_slice().into(), prompt.key.into()];
+        let row = tx.first(PART, &values)?;
+        if row.map(|row| row.int(0)).transpose()? != Some(roles) {
+            faults.push(format!("that it carries text {name} is not noted"));
+        }
+    }
+    for source in &contents.sources {
+        carried.sources += 1;
+        let values = [source.into(), prompt.key.into()];
+        if tx.first(SOURCE, &values)?.is_none() {
+            faults.push(format!("that `{source}` went into it is not noted"));
+        }
     }
     Ok(faults)
 }

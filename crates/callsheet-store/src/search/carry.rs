@@ -13,6 +13,9 @@ const LEAST_CHARS: usize = 3;
 /// So many texts are looked at, the newest first.
 const MOST_TEXTS: i64 = 2000;
 
+/// After so many texts it is enough to have found more prompts than were asked for.
+const ENOUGH_TEXTS: usize = 64;
+
 /// The prompts that carried a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carriers {
@@ -54,7 +57,12 @@ fn carriers(
     let mut found: BTreeSet<std::cmp::Reverse<crate::Id>> = BTreeSet::new();
     let mut prompts: Vec<SealedPrompt> = Vec::new();
     let most = i64::try_from(limit + 1).unwrap_or(i64::MAX);
-    for body in bodies {
+    for (nth, body) in bodies.into_iter().enumerate() {
+        // Texts come newest first, so that what follows is rarely in a newer prompt.
+        if nth >= ENOUGH_TEXTS && prompts.len() > limit {
+            more = true;
+            break;
+        }
         let held = body::get_key(tx, body)?;
         let held = String::from_utf8_lossy(&held);
         if !held.contains(beginning) {
