@@ -1,5 +1,7 @@
 //! `demo`: the first-run experience, on real files in a folder of its own.
 
+mod kept;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,12 +11,12 @@ use serde_json::json;
 
 use super::init::set_up;
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, InputArgs, tell};
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, Talk, write_file};
 use crate::project::Project;
-use crate::report;
+use crate::{report, store};
 
-/// Make a small project and compose prompts from it
+/// Make a small project, compose and seal prompts from it, and prove them
 ///
 /// Everything happens in a temporary folder, or in DIR, which must be new or empty. No key, no network.
 #[derive(Debug, clap::Args)]
@@ -33,7 +35,7 @@ macro_rules! demo_files {
     };
 }
 
-const FILES: [(&str, &str); 12] = demo_files![
+const FILES: [(&str, &str); 13] = demo_files![
     "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
@@ -45,6 +47,7 @@ const FILES: [(&str, &str); 12] = demo_files![
     "src/session.rs" => "session.rs.txt",
     "layers.yaml" => "layers.yaml",
     "messages.yaml" => "messages.yaml",
+    "first.yaml" => "first.yaml",
     "retry.yaml" => "retry.yaml",
 ];
 
@@ -58,14 +61,15 @@ struct Step {
     budget: Option<usize>,
 }
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         title: "Files that belong to a story, as XML for a system prompt",
-        command: "callsheet inject --command dev-story --story 2a-1 --discovery",
+        command: "callsheet inject --command dev-story --story 2a-1 --discovery --seal",
         recipe: "injection",
         define: &[
             "command_name=dev-story",
             "story_keys:=[\"2a-1\"]",
+            "additional_files:=[]",
             "include_discovery:=true",
         ],
         input: None,
@@ -73,7 +77,7 @@ const STEPS: [Step; 5] = [
     },
     Step {
         title: "Identity, project context and task, as a system prompt in layers",
-        command: "callsheet compose layers --input layers.yaml",
+        command: "callsheet compose layers --input layers.yaml --seal",
         recipe: "layers",
         define: &[],
         input: Some("layers.yaml"),
@@ -81,15 +85,23 @@ const STEPS: [Step; 5] = [
     },
     Step {
         title: "One step of a workflow, as messages without a real path",
-        command: "callsheet compose messages --input messages.yaml --format text",
+        command: "callsheet compose messages --input messages.yaml --format text --seal",
         recipe: "messages",
         define: &[],
         input: Some("messages.yaml"),
         budget: None,
     },
     Step {
+        title: "A task, as an agent gets it first",
+        command: "callsheet compose run --input first.yaml --seal",
+        recipe: "run",
+        define: &[],
+        input: Some("first.yaml"),
+        budget: None,
+    },
+    Step {
         title: "A task that is tried again, with the facts of the run before",
-        command: "callsheet compose run --input retry.yaml",
+        command: "callsheet compose run --input retry.yaml --seal",
         recipe: "run",
         define: &[],
         input: Some("retry.yaml"),
@@ -97,13 +109,25 @@ const STEPS: [Step; 5] = [
     },
     Step {
         title: "A source tree as one prompt, within a budget",
-        command: "callsheet pack src --byte-budget 650",
+        command: "callsheet pack src --byte-budget 650 --seal",
         recipe: "pack",
         define: &["globs:=[\"src\"]"],
         input: None,
         budget: Some(650),
     },
 ];
+
+/// The steps that are the first and the second attempt at one task.
+const ATTEMPTS: (usize, usize) = (3, 4);
+
+const NEXT: &str = "
+  callsheet prompts                                what is sealed
+  callsheet why --text 'Session tokens'            which prompts carried a text, and where it came from
+  callsheet search lock address                    sealed texts by their words
+  callsheet explain layers --input layers.yaml     which section costs what
+  callsheet recipe eject layers --as mine          change the recipe itself
+  callsheet --help                                 everything else
+";
 
 impl Args {
     pub(crate) fn run(self, out: Output) -> Result<ExitCode, Failure> {
@@ -118,32 +142,44 @@ impl Args {
         make_project(&folder)?;
         let shown = folder.display();
         say(out, &format!("A small project stands in {shown}\n\n"))?;
-        let project = Project::find(Some(&folder))?;
-        let mut documents = Vec::new();
+        let mut project = Project::find(Some(&folder))?;
+        if project.settings.store.take().is_some() {
+            out.note("the demo seals into a file of its own; `CALLSHEET_STORE` is not used");
+        }
+        let (mut documents, mut ids) = (Vec::new(), Vec::new());
         for (number, step) in STEPS.iter().enumerate() {
-            let composition = step.compose(&folder, &project)?;
-            step.show(number + 1, &composition, out)?;
-            documents.push(composition.document());
+            let mut composed = step.compose(&folder, &project)?;
+            step.show(number + 1, &mut composed.composition, out)?;
+            if let Some(seal) = composed.seal {
+                ids.push(store::seal(&project, seal, out)?);
+            }
+            say(out, "\n")?;
+            documents.push(composed.composition.document());
+        }
+        let steps = kept::steps(&project, ids[ATTEMPTS.0], ids[ATTEMPTS.1])?;
+        for (number, step) in (STEPS.len() + 1..).zip(&steps) {
+            let heading = heading(&format!("{number}. {}", step.title));
+            say(out, &told(&heading, &step.command, &step.text))?;
+            say(out, "\n")?;
         }
         if out.json {
             let root = folder.display().to_string();
-            out.document(
-                &json!({"schema": "callsheet.demo/1", "root": root, "compositions": documents}),
-            )?;
+            let mut document = json!({
+                "schema": "callsheet.demo/1", "root": root, "compositions": documents, "prompts": ids,
+            });
+            for step in steps {
+                document[step.name] = step.document;
+            }
+            out.document(&document)?;
         }
-        say(
-            out,
-            &format!(
-                "{}\n  cd {shown}\n  callsheet explain layers --input layers.yaml     which section costs what\n  callsheet why layers --input layers.yaml --text 'Session tokens'     where a text comes from\n  callsheet recipe eject layers --as mine          change the recipe itself\n  callsheet --help                                 everything else\n",
-                heading("What to try next")
-            ),
-        )?;
+        let next = heading("What to try next");
+        say(out, &format!("{next}\n  cd {shown}{NEXT}"))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 impl Step {
-    fn compose(&self, folder: &Path, project: &Project) -> Result<Composition, Failure> {
+    fn compose(&self, folder: &Path, project: &Project) -> Result<Composed, Failure> {
         let input = InputArgs {
             input: self
                 .input
@@ -159,21 +195,21 @@ impl Step {
             byte_budget: self.budget,
             ..BudgetArgs::default()
         };
-        input.compose(project, self.recipe, &budget.options(true))
+        input.compose_for(project, self.recipe, &budget.options(false), Keeping::Seal)
     }
 
-    fn show(&self, number: usize, composition: &Composition, out: Output) -> Result<(), Failure> {
-        let dim = Style::new().dimmed();
-        say(
-            out,
-            &format!(
-                "{}\n{dim}$ {}{dim:#}\n\n{}\n\n{}\n",
-                heading(&format!("{number}. {}", self.title)),
-                self.command,
-                composition.text.trim_end(),
-                report::table(&composition.manifest)
-            ),
-        )?;
+    fn show(
+        &self,
+        number: usize,
+        composition: &mut Composition,
+        out: Output,
+    ) -> Result<(), Failure> {
+        let encoding = BudgetArgs::default().encoding;
+        composition.manifest.count(encoding, &composition.text);
+        let heading = heading(&format!("{number}. {}", self.title));
+        let table = report::table(&composition.manifest);
+        let result = format!("{}\n\n{}", composition.text.trim_end(), table.trim_end());
+        say(out, &told(&heading, self.command, &result))?;
         tell(
             composition,
             None,
@@ -183,6 +219,13 @@ impl Step {
             },
         )
     }
+}
+
+/// Returns a step as it is told: what it is about, the command, and what that gives.
+fn told(heading: &str, command: &str, result: &str) -> String {
+    let dim = Style::new().dimmed();
+    let result = result.trim_end();
+    format!("{heading}\n{dim}$ {command}{dim:#}\n\n{result}\n")
 }
 
 /// Tells the story on stdout, which a document has for itself.

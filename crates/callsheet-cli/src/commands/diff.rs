@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use callsheet::cache::{self, common_prefix};
-use callsheet::tokens;
+use callsheet::tokens::{self, Encoding};
+use callsheet_store::Id;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
@@ -96,43 +97,49 @@ impl Change {
     }
 }
 
+/// Two prompts beside each other.
+pub(crate) struct Comparison {
+    one: Side,
+    other: Side,
+    changes: Vec<Change>,
+    encoding: Encoding,
+}
+
 impl Args {
+    /// Returns the comparison of two sealed prompts, as one asks for it without options.
+    pub(crate) fn of_sealed(one: Id, other: Id) -> Self {
+        Self {
+            one: one.to_string(),
+            other: other.to_string(),
+            recipe: None,
+            budget: BudgetArgs::default(),
+        }
+    }
+
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let comparison = self.compare(project)?;
+        if out.json {
+            out.document(&comparison.document())?;
+        } else {
+            out.text(&comparison.text())?;
+        }
+        Ok(if comparison.is_equal() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(crate::failure::NEGATIVE)
+        })
+    }
+
+    pub(crate) fn compare(&self, project: &Project) -> Result<Comparison, Failure> {
         let (one, other) = (
             self.side(project, &self.one)?,
             self.side(project, &self.other)?,
         );
-        let count = |text: &str| tokens::count(self.budget.encoding, text);
-        let prefix = common_prefix(&one.text, &other.text);
-        let changes = changes(&one, &other);
-        let beside = beside(&one, &other);
-        let equal = one.text == other.text && beside.is_empty();
-        if out.json {
-            let sections: Vec<Value> = changes
-                .iter()
-                .map(|change| {
-                    let size = |text: &Option<String>| {
-                        text.as_ref().map(|text| json!({"bytes": text.len(), "tokens": count(text)}))
-                    };
-                    let mut section = json!({"name": change.name, "change": change.kind(), "a": size(&change.old), "b": size(&change.new)});
-                    if change.kind() != "same" {
-                        section["lines"] = json!(change.lines());
-                    }
-                    section
-                })
-                .collect();
-            let size = |text: &str| json!({"bytes": text.len(), "tokens": count(text)});
-            out.document(&json!({
-                "schema": "callsheet.diff/1", "equal": equal, "a": size(&one.text), "b": size(&other.text),
-                "common_prefix": size(&one.text[..prefix]), "sections": sections, "beside": beside,
-            }))?;
-        } else {
-            out.text(&self.tell(&one, &other, &changes, prefix))?;
-        }
-        Ok(if equal {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(crate::failure::NEGATIVE)
+        Ok(Comparison {
+            changes: changes(&one, &other),
+            one,
+            other,
+            encoding: self.budget.encoding,
         })
     }
 
@@ -160,9 +167,44 @@ impl Args {
             }),
         }
     }
+}
 
-    fn tell(&self, one: &Side, other: &Side, changes: &[Change], prefix: usize) -> String {
-        let count = |text: &str| tokens::count(self.budget.encoding, text);
+impl Comparison {
+    fn count(&self, text: &str) -> usize {
+        tokens::count(self.encoding, text)
+    }
+
+    fn common_prefix(&self) -> &str {
+        &self.one.text[..common_prefix(&self.one.text, &self.other.text)]
+    }
+
+    fn is_equal(&self) -> bool {
+        self.one.text == self.other.text && beside(&self.one, &self.other).is_empty()
+    }
+
+    pub(crate) fn document(&self) -> Value {
+        let size = |text: &str| json!({"bytes": text.len(), "tokens": self.count(text)});
+        let section = |change: &Change| {
+            let (old, new) = (change.old.as_deref(), change.new.as_deref());
+            let mut section = json!({
+                "name": change.name, "change": change.kind(), "a": old.map(size), "b": new.map(size),
+            });
+            if change.kind() != "same" {
+                section["lines"] = json!(change.lines());
+            }
+            section
+        };
+        let sections: Vec<Value> = self.changes.iter().map(section).collect();
+        json!({
+            "schema": "callsheet.diff/1", "equal": self.is_equal(), "a": size(&self.one.text),
+            "b": size(&self.other.text), "common_prefix": size(self.common_prefix()), "sections": sections,
+            "beside": beside(&self.one, &self.other),
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let (one, other) = (&self.one, &self.other);
+        let count = |text: &str| self.count(text);
         let (old, new) = (count(&one.text), count(&other.text));
         let differ = beside(one, other).into_iter();
         let differ: String = differ
@@ -180,7 +222,7 @@ impl Args {
                 ("B", Align::Right),
                 ("DELTA", Align::Right),
             ]);
-            for change in changes {
+            for change in &self.changes {
                 let (old, new) = (
                     change.old.as_deref().map(count),
                     change.new.as_deref().map(count),
@@ -200,7 +242,7 @@ impl Args {
             text.push_str(&table.render());
             text.push('\n');
         }
-        for change in changes.iter().filter(|change| change.kind() != "same") {
+        for change in self.changes.iter().filter(|change| change.kind() != "same") {
             text.push_str(&format!(
                 "{} {}\n{}\n",
                 change.kind(),
@@ -209,10 +251,11 @@ impl Args {
             ));
             text.push('\n');
         }
-        let kept = &one.text[..prefix];
+        let kept = self.common_prefix();
         text.push_str(&format!(
-            "tokens: {old} → {new} ({})\ncommon prefix: {prefix} of {} bytes, {} tokens\n",
+            "tokens: {old} → {new} ({})\ncommon prefix: {} of {} bytes, {} tokens\n",
             delta(old, new),
+            kept.len(),
             one.text.len(),
             count(kept)
         ));

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use callsheet::Seal;
-use callsheet::manifest::ENGINE;
+use callsheet::manifest::{ENGINE, Manifest};
 use callsheet::seal::Difference;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
 use crate::output::Output;
@@ -29,42 +29,65 @@ pub(crate) struct Args {
     prompt: String,
 }
 
+/// A prompt that was composed again.
+pub(crate) struct Replayed {
+    id: String,
+    sealed: Manifest,
+    differences: Vec<Difference>,
+}
+
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let Target::Sealed { id, seal, .. } = Target::find(project, &self.prompt)? else {
-            return Err(Failure::input(format!(
-                "`{}` is a prompt without its inputs",
-                self.prompt
-            ))
-            .hint("name a sealed prompt by its id, or a bundle"));
-        };
-        let manifest = seal.manifest()?;
-        let differences = progress::during("composing again", || differences(&seal));
-        let equal = differences.is_empty();
+        let replayed = Replayed::of(project, &self.prompt)?;
         if out.json {
-            out.document(&json!({
-                "schema": "callsheet.replay/1", "id": id, "equal": equal, "fingerprint": manifest.fingerprint,
-                "sealed_engine": manifest.engine, "engine": ENGINE, "differences": differences,
-            }))?;
-        } else if equal {
-            out.text(&format!(
-                "prompt {id}: the same {} bytes, {}\n",
-                manifest.bytes, manifest.fingerprint
-            ))?;
+            out.document(&replayed.document())?;
         } else {
-            out.text(&format!("prompt {id}: not the same\n"))?;
-            for Difference { what, change, why } in &differences {
-                out.text(&format!(
-                    "  {}\n",
-                    one_line(&format!("{what} {change}: {why}"))
-                ))?;
-            }
+            out.text(&replayed.text())?;
         }
-        Ok(if equal {
+        Ok(if replayed.differences.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::from(NEGATIVE)
         })
+    }
+}
+
+impl Replayed {
+    /// Composes a sealed prompt again.
+    pub(crate) fn of(project: &Project, name: &str) -> Result<Self, Failure> {
+        let Target::Sealed { id, seal, .. } = Target::find(project, name)? else {
+            return Err(
+                Failure::input(format!("`{name}` is a prompt without its inputs"))
+                    .hint("name a sealed prompt by its id, or a bundle"),
+            );
+        };
+        Ok(Self {
+            id,
+            sealed: seal.manifest()?,
+            differences: progress::during("composing again", || differences(&seal)),
+        })
+    }
+
+    pub(crate) fn document(&self) -> Value {
+        json!({
+            "schema": "callsheet.replay/1", "id": self.id, "equal": self.differences.is_empty(),
+            "fingerprint": self.sealed.fingerprint, "sealed_engine": self.sealed.engine, "engine": ENGINE,
+            "differences": self.differences,
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let Self { id, sealed, .. } = self;
+        if self.differences.is_empty() {
+            let (bytes, fingerprint) = (sealed.bytes, sealed.fingerprint);
+            return format!("prompt {id}: the same {bytes} bytes, {fingerprint}\n");
+        }
+        let mut text = format!("prompt {id}: not the same\n");
+        for Difference { what, change, why } in &self.differences {
+            let line = one_line(&format!("{what} {change}: {why}"));
+            text.push_str(&format!("  {line}\n"));
+        }
+        text
     }
 }
 

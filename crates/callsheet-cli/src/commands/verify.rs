@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callsheet_store::{Bundle, Finding, StoreError, block_on};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, cause_text};
 use crate::output::Output;
@@ -34,23 +34,25 @@ pub(crate) struct Args {
 
 /// What was checked, and what was found.
 #[derive(Default)]
-struct Proof {
+pub(crate) struct Proof {
     checked: BTreeMap<&'static str, u64>,
     findings: Vec<Finding>,
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let proof = if self.prompts.is_empty() {
-            whole(project)?
+        let proof = Proof::of(project, &self.prompts)?;
+        if out.json {
+            out.document(&proof.document())?;
         } else {
-            let mut proof = Proof::default();
-            for name in &self.prompts {
-                proof.add(project, name)?;
-            }
-            proof
-        };
-        proof.tell(out)
+            out.text(&proof.text())?;
+        }
+        out.say(&proof.summary());
+        Ok(if proof.findings.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(NEGATIVE)
+        })
     }
 }
 
@@ -74,6 +76,18 @@ fn whole(project: &Project) -> Result<Proof, Failure> {
 }
 
 impl Proof {
+    /// Checks some prompts and bundles, or everything if none is named.
+    pub(crate) fn of(project: &Project, names: &[String]) -> Result<Self, Failure> {
+        if names.is_empty() {
+            return whole(project);
+        }
+        let mut proof = Self::default();
+        for name in names {
+            proof.add(project, name)?;
+        }
+        Ok(proof)
+    }
+
     fn count(&mut self, what: &'static str, number: usize) {
         *self.checked.entry(what).or_default() += number as u64;
     }
@@ -114,17 +128,23 @@ impl Proof {
         Ok(())
     }
 
-    fn tell(&self, out: Output) -> Result<ExitCode, Failure> {
-        if out.json {
-            out.document(&json!({
-                "schema": "callsheet.verify/1", "verified": self.findings.is_empty(),
-                "checked": self.checked, "findings": self.findings,
-            }))?;
-        } else {
-            for Finding { what, detail } in &self.findings {
-                out.text(&format!("{}\n", one_line(&format!("{what}: {detail}"))))?;
-            }
-        }
+    pub(crate) fn document(&self) -> Value {
+        json!({
+            "schema": "callsheet.verify/1", "verified": self.findings.is_empty(),
+            "checked": self.checked, "findings": self.findings,
+        })
+    }
+
+    /// Returns the findings, a line each.
+    fn text(&self) -> String {
+        let lines = self.findings.iter();
+        lines
+            .map(|Finding { what, detail }| one_line(&format!("{what}: {detail}")) + "\n")
+            .collect()
+    }
+
+    /// Returns what was checked, and how that ended.
+    pub(crate) fn summary(&self) -> String {
         let checked = self.checked.iter();
         let checked: Vec<String> = checked
             .map(|(noun, number)| {
@@ -134,11 +154,9 @@ impl Proof {
             .collect();
         let checked = checked.join(", ");
         if self.findings.is_empty() {
-            out.say(&format!("{checked} checked: nothing was changed"));
-            return Ok(ExitCode::SUCCESS);
+            return format!("{checked} checked: nothing was changed");
         }
         let found = count(self.findings.len(), "thing");
-        out.say(&format!("{checked} checked: {found} not as sealed"));
-        Ok(ExitCode::from(NEGATIVE))
+        format!("{checked} checked: {found} not as sealed")
     }
 }

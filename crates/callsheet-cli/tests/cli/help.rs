@@ -31,6 +31,14 @@ help_of! {
     why: "why";
     diff: "diff";
     cache: "cache";
+    prompts: "prompts";
+    show: "show";
+    search: "search";
+    verify: "verify";
+    replay: "replay";
+    export: "export";
+    import: "import";
+    gc: "gc";
     template: "template";
     template_list: "template" "list";
     template_show: "template" "show";
@@ -66,7 +74,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache template recipe profile package state schema completions"
+        "demo init compose inject pack explain why diff cache prompts show search verify replay export import gc template recipe profile package state schema completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),

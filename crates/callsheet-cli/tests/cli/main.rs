@@ -1,5 +1,6 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
+mod carried;
 mod determinism;
 mod diff;
 mod fields;
@@ -15,14 +16,18 @@ mod malformed;
 mod pack;
 mod permissions;
 mod project;
+mod prompts;
 mod recipe_errors;
 mod recipe_templates;
 mod recipes;
 mod roots;
+mod seal;
+mod sealed;
 mod settings;
 mod start;
 mod streams;
 mod templates;
 mod usage;
 mod vars;
+mod verify;
 mod why;

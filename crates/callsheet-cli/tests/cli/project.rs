@@ -8,9 +8,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use callsheet_store::Id;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -22,6 +24,8 @@ pub(crate) struct Project {
     folder: TempDir,
     root: PathBuf,
     variables: Vec<(String, String)>,
+    /// The ids that were shown, in the order in which they came up.
+    ids: Mutex<Vec<Id>>,
 }
 
 /// What a run of the program left behind, byte by byte.
@@ -65,6 +69,7 @@ impl Project {
             folder,
             root,
             variables: Vec::new(),
+            ids: Mutex::default(),
         }
     }
 
@@ -141,7 +146,7 @@ impl Project {
         self.shown(&finish(&mut command))
     }
 
-    /// Returns a run as a user sees it, with the folder of this one test made nameless.
+    /// Returns a run as a user sees it, with the folder, the ids and the times of this one test made nameless.
     pub(crate) fn shown(&self, run: &Run) -> String {
         let mut shown = format!("exit: {}\n", run.code().unwrap_or(-1));
         for (name, bytes) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
@@ -150,10 +155,70 @@ impl Project {
                 shown.push_str(&format!("--- {name}\n{}\n", text.trim_end_matches('\n')));
             }
         }
-        shown
+        let shown = shown
             .replace(&self.root.display().to_string(), "[ROOT]")
-            .replace(&self.outside().display().to_string(), "[OUTSIDE]")
+            .replace(&self.outside().display().to_string(), "[OUTSIDE]");
+        without_times(&self.without_ids(&shown))
     }
+
+    /// Puts `[ID1]` in the place of the first id that ever came up, and so on.
+    fn without_ids(&self, text: &str) -> String {
+        let mut ids = self.ids.lock().unwrap();
+        let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+        words
+            .map(|word| {
+                let Some((id, rest)) = id_at(word) else {
+                    return word.to_owned();
+                };
+                let known = ids.iter().position(|known| *known == id);
+                let number = known.unwrap_or_else(|| {
+                    ids.push(id);
+                    ids.len() - 1
+                });
+                format!("[ID{}]{rest}", number + 1)
+            })
+            .collect()
+    }
+}
+
+/// Reads the id that a word is; what looks like one by chance is of no time in which anything was sealed.
+fn id_at(word: &str) -> Option<(Id, &str)> {
+    let (id, rest) = word.split_at_checked(14)?;
+    let id: Id = id.parse().ok()?;
+    let sealed_by_us = id.at() > 1_600_000_000_000 && id.at() < 2_200_000_000_000;
+    let ends = rest
+        .chars()
+        .next()
+        .is_none_or(|c| !c.is_ascii_alphanumeric());
+    (sealed_by_us && ends).then_some((id, rest))
+}
+
+/// Puts `[TIME]` in the place of times such as `2026-11-15 08:41:10Z`, and of `sealed_at` in documents.
+fn without_times(text: &str) -> String {
+    const SHAPE: &str = "0000-00-00 00:00:00Z";
+    let is_time = |text: &str| {
+        let digits = |c: char| if c.is_ascii_digit() { '0' } else { c };
+        text.chars().map(digits).eq(SHAPE.chars())
+    };
+    let mut left = text;
+    let mut shown = String::new();
+    while let Some(first) = left.chars().next() {
+        let (length, by) = match left.get(..SHAPE.len()) {
+            Some(start) if is_time(start) => (SHAPE.len(), "[TIME]"),
+            _ => (first.len_utf8(), &left[..first.len_utf8()]),
+        };
+        shown.push_str(by);
+        left = &left[length..];
+    }
+    let key = "\"sealed_at\": ";
+    let mut pieces = shown.split(key);
+    let mut masked = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        masked.push_str(key);
+        masked.push_str("[TIME]");
+        masked.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    masked
 }
 
 /// Returns the arguments of a line without quotes.

@@ -130,45 +130,57 @@ fn the_demo_tells_its_story() {
 #[test]
 fn what_the_demo_proposes_works() {
     let project = Project::new();
-    assert_eq!(project.run(&["demo", "shop", "-q"]).code(), Some(0));
-    let commands: [&[&str]; 7] = [
-        &[
-            "inject",
-            "--command",
-            "dev-story",
-            "--story",
-            "2a-1",
-            "--discovery",
-        ],
-        &["compose", "layers", "--input", "layers.yaml"],
-        &["pack", "src", "--byte-budget", "650"],
-        &["explain", "layers", "--input", "layers.yaml"],
-        &[
-            "why",
-            "layers",
-            "--input",
-            "layers.yaml",
-            "--text",
-            "Session tokens",
-        ],
-        &["recipe", "eject", "layers", "--as", "mine"],
-        &["--help"],
-    ];
     let told = project.run(&["demo", "other"]).text();
-    for args in commands {
-        let mut command = project.command(args);
-        let run = crate::project::finish(command.current_dir(project.path("shop")));
-        assert_eq!(run.code(), Some(0), "{args:?}");
-        let line = args.iter().map(|arg| {
-            if arg.contains(' ') {
-                format!("'{arg}'")
-            } else {
-                (*arg).to_owned()
-            }
-        });
-        let line = format!("callsheet {}", line.collect::<Vec<_>>().join(" "));
-        assert!(told.contains(&line), "{line}");
+    let commands = told.lines().filter_map(|line| {
+        let proposed = line.trim_start().strip_prefix("callsheet ");
+        line.strip_prefix("$ callsheet ")
+            .or_else(|| proposed.and_then(|line| line.split("    ").next()))
+    });
+    let mut number = 0;
+    for command in commands {
+        number += 1;
+        let args: Vec<String> = command
+            .split('\'')
+            .enumerate()
+            .flat_map(|(nth, part)| -> Vec<String> {
+                if nth % 2 == 1 {
+                    vec![part.to_owned()]
+                } else {
+                    part.split_whitespace().map(str::to_owned).collect()
+                }
+            })
+            .collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut command = project.command(&args);
+        let run = crate::project::finish(command.current_dir(project.path("other")));
+        let differs = args[0] == "diff";
+        assert_eq!(run.code(), Some(i32::from(differs)), "{args:?}");
+        if args.contains(&"--seal") {
+            // The demo has sealed the very same thing.
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            assert!(said.contains("already sealed "), "{args:?}: {said}");
+        }
     }
+    assert_eq!(number, 15, "{told}");
+}
+
+#[test]
+fn the_demo_uses_no_server() {
+    let mut project = Project::new();
+    project.variable(
+        "CALLSHEET_STORE",
+        "postgres://nobody:secret@127.0.0.1:1/none",
+    );
+    let run = project.run(&["demo", "shop"]);
+    assert_eq!(run.code(), Some(0));
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(
+        said.starts_with(
+            "note: the demo seals into a file of its own; `CALLSHEET_STORE` is not used\n"
+        ),
+        "{said}"
+    );
+    assert!(project.path("shop/.callsheet/callsheet.db").is_file());
 }
 
 #[test]
@@ -207,5 +219,10 @@ fn the_demo_makes_a_folder_of_its_own() {
         root.starts_with(&format!("{folder}/callsheet-demo-")),
         "{root}"
     );
-    assert_eq!(document["compositions"].as_array().map(Vec::len), Some(5));
+    assert_eq!(document["compositions"].as_array().map(Vec::len), Some(6));
+    assert_eq!(document["prompts"].as_array().map(Vec::len), Some(6));
+    assert_eq!(document["verify"]["verified"], true);
+    assert_eq!(document["diff"]["equal"], false);
+    assert_eq!(document["replay"]["equal"], true);
+    assert_eq!(document["replay"]["id"], document["prompts"][4]);
 }

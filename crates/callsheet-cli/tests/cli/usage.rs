@@ -4,12 +4,12 @@ use crate::project::Project;
 
 #[test]
 fn an_unknown_command() {
-    insta::assert_snapshot!(Project::new().callsheet(&["composs"]), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&["composs"]), @"
     exit: 2
     --- stderr
     error: unrecognized subcommand 'composs'
 
-      tip: some similar subcommands exist: 'completions', 'compose'
+      tip: some similar subcommands exist: 'prompts', 'completions', 'compose'
 
     Usage: callsheet [OPTIONS] <COMMAND>
 
