@@ -121,15 +121,12 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let text = error.to_string();
         match error {
-            StoreError::Unknown {
-                what, candidates, ..
-            } if candidates.is_empty() => {
-                let list = if what == "prompt" {
-                    "prompts"
-                } else {
-                    "--help"
-                };
-                Self::input(text).hint(format!("`callsheet {list}` lists what there is"))
+            // A file is there and nothing is in it.
+            StoreError::Unknown { what: "store", .. } => {
+                Self::new(REFUSED, text).hint("`callsheet compose RECIPE --seal` fills a new one")
+            }
+            StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
+                Self::input(text).hint("`callsheet prompts` lists what there is")
             }
             StoreError::Unknown { .. } => Self::input(text).hint("write one more character"),
             StoreError::Refused { .. } => Self::input(text),

@@ -48,6 +48,14 @@ pub(crate) struct Settings {
 #[serde(transparent)]
 pub(crate) struct StoreAddress(pub(crate) String);
 
+impl StoreAddress {
+    /// Tells whether it is the address of a server that can keep a store.
+    pub(crate) fn is_server(&self) -> bool {
+        let schemes = ["postgres://", "postgresql://"];
+        schemes.iter().any(|scheme| self.0.starts_with(scheme))
+    }
+}
+
 impl std::fmt::Debug for StoreAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("StoreAddress(…)")
@@ -99,7 +107,8 @@ impl Settings {
                     self.max_file_bytes = Some(bytes);
                 }
                 "REDACT_KEY" => self.redact_key = Some(value),
-                "STORE" => self.store = Some(StoreAddress(value)),
+                // Set to nothing it takes the address of the file away.
+                "STORE" => self.store = (!value.is_empty()).then_some(StoreAddress(value)),
                 "PROJECT" => self.project = Some(value),
                 "PATHS_IMPLEMENTATION_ARTIFACTS" => {
                     self.paths.implementation_artifacts = Some(value);

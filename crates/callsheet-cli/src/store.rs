@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use callsheet::Seal;
+use callsheet::{Reason, Seal};
 use callsheet_store::{
     Access, Id, Location, Project as Kept, SealedPrompt, Store, StoreError, block_on,
 };
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress;
 use crate::project::Project;
@@ -30,18 +30,30 @@ pub(crate) struct Opened {
 
 /// Returns where the store of a project is.
 fn location(project: &Project) -> Result<Location, Failure> {
+    let hint = "`store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`";
     match &project.settings.store {
-        Some(address) => Location::parse(&address.0).map_err(|error| {
-            Failure::from(error).hint(
-                "`store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`",
-            )
-        }),
-        None => Ok(Location::Sqlite(file(project))),
+        // Whatever else it is may hold a password.
+        Some(address) if !address.is_server() => {
+            Err(Failure::input("the address of the store is no `postgres://`").hint(hint))
+        }
+        Some(address) => {
+            Location::parse(&address.0).map_err(|error| Failure::from(error).hint(hint))
+        }
+        None => Ok(Location::Sqlite(file(project)?)),
     }
 }
 
-fn file(project: &Project) -> PathBuf {
-    project.root().join(FOLDER).join(FILE)
+/// Returns the file of the store; a link that leads out of the project is not followed.
+fn file(project: &Project) -> Result<PathBuf, Failure> {
+    let relative = format!("{FOLDER}/{FILE}");
+    let confined = project.open()?.confine(&relative);
+    match confined {
+        Err(refusal) if refusal.reason == Reason::OutsideRoot => Err(Failure::missing(format!(
+            "the store `{relative}` {}",
+            refusal.reason.sentence()
+        ))),
+        _ => Ok(project.root().join(relative)),
+    }
 }
 
 fn name(project: &Project, location: &Location) -> String {
@@ -116,14 +128,7 @@ fn make_folder(project: &Project) -> Result<(), Failure> {
     }
     let made = std::fs::create_dir(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"));
-    made.map_err(|cause| {
-        let place = file(project);
-        Failure::missing(format!(
-            "the store `{}` cannot be made: {}",
-            place.display(),
-            cause_text(&cause)
-        ))
-    })
+    made.map_err(|cause| Failure::refused(&format!("cannot make `{}`", folder.display()), &cause))
 }
 
 /// Seals a prompt and says its id.
