@@ -77,8 +77,12 @@ pub(crate) fn open_whole(project: &Project) -> Result<Store, Failure> {
                 .hint("`callsheet compose RECIPE --seal` makes one"),
         );
     }
-    let opening = || Store::open(&location, Access::Read);
-    Ok(progress::during("opening the store", opening)?)
+    Ok(read(&location)?)
+}
+
+fn read(location: &Location) -> Result<Store, StoreError> {
+    let opening = || Store::open(location, Access::Read);
+    progress::during("opening the store", opening)
 }
 
 /// Opens the store of a project for reading; there has to be something sealed.
@@ -102,7 +106,11 @@ pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure
     if location.file().is_some_and(|file| !file.exists()) {
         return Ok(None);
     }
-    let store = open_whole(project)?;
+    let store = match read(&location) {
+        // A server or a file without a single table.
+        Err(StoreError::Unknown { .. }) => return Ok(None),
+        opened => opened?,
+    };
     let found = block_on(store.find_project(&name(project, &location)))?;
     Ok(found.map(|project| Opened { store, project }))
 }
