@@ -1,5 +1,7 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
+mod bundle;
+mod bundles;
 mod carried;
 mod determinism;
 mod diff;
@@ -7,6 +9,7 @@ mod fields;
 mod files;
 mod help;
 mod hostile;
+mod hostile_bundles;
 mod injection;
 mod json;
 mod layers;
@@ -20,6 +23,7 @@ mod prompts;
 mod recipe_errors;
 mod recipe_templates;
 mod recipes;
+mod replay;
 mod roots;
 mod seal;
 mod sealed;
