@@ -28,15 +28,20 @@ pub(crate) struct Opened {
     pub(crate) project: Kept,
 }
 
-/// Returns where the store of a project is.
+/// Returns where the store of a project is; a path is relative to the root.
 fn location(project: &Project) -> Result<Location, Failure> {
-    match &project.settings.store {
-        Some(address) => Location::parse(&address.0).map_err(|error| {
-            Failure::from(error).hint(
-                "`store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`",
-            )
-        }),
-        None => Ok(Location::Sqlite(file(project))),
+    const HINT: &str = "`store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database` or a path";
+    let Some(address) = &project.settings.store else {
+        return Ok(Location::Sqlite(file(project)));
+    };
+    let location = Location::parse(&address.0).map_err(|error| Failure::from(error).hint(HINT))?;
+    match location {
+        // It may have a password in it, so it is not repeated.
+        Location::Sqlite(_) if address.0.contains("://") => {
+            Err(Failure::input("the address of the store is none of PostgreSQL").hint(HINT))
+        }
+        Location::Sqlite(path) => Ok(Location::Sqlite(project.root().join(path))),
+        server => Ok(server),
     }
 }
 
@@ -106,7 +111,7 @@ pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure
 /// Opens the store of a project for writing, and makes it where there is none.
 pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
     let location = location(project)?;
-    if location.file().is_some() {
+    if location.file() == Some(&file(project)) {
         make_folder(project)?;
     }
     let store = progress::during("opening the store", || {
