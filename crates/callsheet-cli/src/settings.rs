@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) max_file_bytes: Option<u64>,
     /// What the pseudonyms of secrets are derived from.
     pub(crate) redact_key: Option<String>,
-    /// The server that keeps what is sealed, instead of a file of the project.
+    /// The server that keeps what is sealed, instead of `.callsheet/callsheet.db`.
     pub(crate) store: Option<StoreAddress>,
     /// The name under which a server keeps this project.
     pub(crate) project: Option<String>,

@@ -68,21 +68,26 @@ fn name(project: &Project, location: &Location) -> String {
     }
 }
 
+/// Opens a store for reading; there is none where no program has made one yet.
+fn open_to_read(location: &Location) -> Result<Option<Store>, Failure> {
+    if location.file().is_some_and(|file| !file.exists()) {
+        return Ok(None);
+    }
+    let opening = || Store::open(location, Access::Read);
+    match progress::during("opening the store", opening) {
+        Ok(store) => Ok(Some(store)),
+        Err(StoreError::Unknown { what: "store", .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Opens the store of a project for reading, whatever is in it.
 pub(crate) fn open_whole(project: &Project) -> Result<Store, Failure> {
     let location = location(project)?;
-    if location.file().is_some_and(|file| !file.exists()) {
-        return Err(
-            Failure::missing(format!("there is no store at `{location}`"))
-                .hint("`callsheet compose RECIPE --seal` makes one"),
-        );
-    }
-    Ok(read(&location)?)
-}
-
-fn read(location: &Location) -> Result<Store, StoreError> {
-    let opening = || Store::open(location, Access::Read);
-    progress::during("opening the store", opening)
+    open_to_read(&location)?.ok_or_else(|| {
+        Failure::missing(format!("there is no store at `{location}`"))
+            .hint("`callsheet compose RECIPE --seal` makes one")
+    })
 }
 
 /// Opens the store of a project for reading; there has to be something sealed.
@@ -103,13 +108,8 @@ pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
 /// Opens the store of a project for reading, if anything was ever sealed there.
 pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure> {
     let location = location(project)?;
-    if location.file().is_some_and(|file| !file.exists()) {
+    let Some(store) = open_to_read(&location)? else {
         return Ok(None);
-    }
-    let store = match read(&location) {
-        // A server or a file without a single table.
-        Err(StoreError::Unknown { .. }) => return Ok(None),
-        opened => opened?,
     };
     let found = block_on(store.find_project(&name(project, &location)))?;
     Ok(found.map(|project| Opened { store, project }))
@@ -136,7 +136,15 @@ fn make_folder(project: &Project) -> Result<(), Failure> {
     }
     let made = std::fs::create_dir(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"));
-    made.map_err(|cause| Failure::refused(&format!("cannot make `{}`", folder.display()), &cause))
+    match made {
+        // Somebody else was faster.
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(cause) => Err(Failure::refused(
+            &format!("cannot make `{}`", folder.display()),
+            &cause,
+        )),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Seals a prompt and says its id.

@@ -7,11 +7,13 @@
     reason = "a page that cannot be run fails the test"
 )]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use callsheet_store::Id;
 use tempfile::TempDir;
 
 /// Fewer blocks than this mean that they are no longer found, not that they are gone.
@@ -147,45 +149,94 @@ fn steps(lines: &[String]) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Tells whether the lines are those expected, `…` aside.
-fn agree(expected: &[String], actual: &[&str]) -> bool {
-    match expected.split_first() {
-        None => actual.is_empty(),
-        Some((line, rest)) if line.strip_prefix(ANYTHING) == Some("") => {
-            (1..=actual.len()).any(|skip| agree(rest, &actual[skip..]))
+/// The ids of a page, and those that the program gave in their place.
+type Ids = BTreeMap<String, String>;
+
+/// What a line is expected to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token<'a> {
+    Text(&'a str),
+    /// Any text.
+    Anything,
+    /// An id: whatever stands there when it first comes up, and the same from then on.
+    Id(&'a str),
+}
+
+/// Cuts a text into what stands for itself and what stands for something else.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (nth, piece) in text.split(ANYTHING).enumerate() {
+        if nth > 0 {
+            tokens.push(Token::Anything);
         }
-        Some((line, rest)) => actual
-            .split_first()
-            .is_some_and(|(first, others)| line_agrees(line, first) && agree(rest, others)),
+        for word in piece.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            let letters = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            if is_id(letters) {
+                tokens.push(Token::Id(letters));
+                tokens.push(Token::Text(&word[letters.len()..]));
+            } else {
+                tokens.push(Token::Text(word));
+            }
+        }
+    }
+    tokens
+}
+
+/// Tells whether a word is an id of a time in which prompts were sealed; any other word looks like one by chance.
+fn is_id(word: &str) -> bool {
+    let id: Result<Id, _> = word.parse();
+    id.is_ok_and(|id| (1_600_000_000_000..2_200_000_000_000).contains(&id.at()))
+}
+
+/// Tells whether the lines are those expected, `…` and ids aside, and which ids stand for which.
+fn agree(expected: &[String], actual: &[&str], ids: &Ids) -> Option<Ids> {
+    match expected.split_first() {
+        None => actual.is_empty().then(|| ids.clone()),
+        Some((line, rest)) if line.strip_prefix(ANYTHING) == Some("") => {
+            (1..=actual.len()).find_map(|skip| agree(rest, &actual[skip..], ids))
+        }
+        Some((line, rest)) => {
+            let (first, others) = actual.split_first()?;
+            agree(rest, others, &line_agrees(&tokens(line), first, ids)?)
+        }
     }
 }
 
-fn line_agrees(expected: &str, actual: &str) -> bool {
-    let mut pieces = expected.split(ANYTHING);
-    let Some(mut left) = actual.strip_prefix(pieces.next().unwrap_or_default()) else {
-        return false;
+fn line_agrees(expected: &[Token<'_>], actual: &str, ids: &Ids) -> Option<Ids> {
+    let Some((token, rest)) = expected.split_first() else {
+        return actual.is_empty().then(|| ids.clone());
     };
-    let Some(last) = pieces.next_back() else {
-        return left.is_empty();
-    };
-    for piece in pieces {
-        let Some((_, after)) = left.split_once(piece) else {
-            return false;
-        };
-        left = after;
+    match token {
+        Token::Text(text) => line_agrees(rest, actual.strip_prefix(text)?, ids),
+        Token::Anything => (0..=actual.len())
+            .filter(|at| actual.is_char_boundary(*at))
+            .find_map(|at| line_agrees(rest, &actual[at..], ids)),
+        Token::Id(id) => {
+            let (found, left) = actual.split_at_checked(id.len())?;
+            let known = ids.get(*id).is_none_or(|known| known == found);
+            let mut ids = ids.clone();
+            ids.insert((*id).to_owned(), found.to_owned());
+            line_agrees(rest, left, &ids).filter(|_| known && is_id(found))
+        }
     }
-    left.ends_with(last)
+}
+
+/// Puts ids in the place of others.
+fn replaced<'a>(text: &str, ids: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    ids.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// The folder that the blocks of a page run in.
 struct Place {
     folder: TempDir,
+    ids: Ids,
 }
 
 impl Place {
     fn new(kind: &str) -> Result<Self, String> {
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
+            ids: Ids::new(),
         };
         match kind {
             "empty" => {}
@@ -262,7 +313,7 @@ fn run_page(name: &str, page: &str) -> Outcome {
             },
             Part::Console { first, lines } => {
                 outcome.blocks += 1;
-                run_block(place.as_ref(), first, &lines)
+                run_block(place.as_mut(), first, &lines)
                     .map(|update| outcome.updates.extend(update))
                     .map_err(|problem| format!("{name}:{first}: {problem}"))
             }
@@ -274,7 +325,7 @@ fn run_page(name: &str, page: &str) -> Outcome {
 
 /// Runs a block; returns what to change, if it differs.
 fn run_block(
-    place: Option<&Place>,
+    place: Option<&mut Place>,
     first: usize,
     lines: &[String],
 ) -> Result<Option<Update>, String> {
@@ -284,13 +335,15 @@ fn run_block(
     let mut update = Vec::new();
     let mut last = 0;
     for (nth, step) in steps.iter().enumerate() {
-        let (text, code) = place.run(&step.command, last);
+        let (text, code) = place.run(&replaced(&step.command, place.ids.iter()), last);
         let actual: Vec<&str> = text.lines().collect();
         update.extend(format!("$ {}", step.command).lines().map(str::to_owned));
-        if agree(&step.expected, &actual) {
+        if let Some(ids) = agree(&step.expected, &actual, &place.ids) {
             update.extend(step.expected.iter().cloned());
+            place.ids = ids;
         } else {
-            update.extend(actual.iter().map(ToString::to_string));
+            let known = place.ids.iter().map(|(of_page, given)| (given, of_page));
+            update.extend(replaced(&text, known).lines().map(str::to_owned));
             // Writing to a string cannot fail.
             let _ = write!(complaint, "`{}` printed\n{text}\n", step.command);
         }
@@ -453,9 +506,24 @@ fn dots_match_what_they_stand_for_and_nothing_else() {
         ("a…b…c", "ac", false),
         ("a", "a\nb", false),
         ("", "", true),
+        ("sealed 1hf7yat00efp05", "sealed 1m7f7ztb8m0qva", true),
+        ("sealed 1hf7yat00efp05", "sealed 1m7f7ztb8m0qv", false),
+        ("sealed 1hf7yat00efp05", "sealed 9m7f7ztb8m0qva", false),
+        (
+            "1hf7yat00efp05, 1hf7yat00efp05",
+            "1m7f7ztb8m0qva, 1m7f7ztb8m0qva",
+            true,
+        ),
+        (
+            "1hf7yat00efp05, 1hf7yat00efp05",
+            "1m7f7ztb8m0qva, 1m7f7zt9sk5gme",
+            false,
+        ),
+        ("…1hf7yat00efp05…", "a 1m7f7ztb8m0qva b", true),
     ] {
         let actual: Vec<&str> = actual.lines().collect();
-        assert_eq!(agree(&lines(expected), &actual), agrees, "{expected:?}");
+        let found = agree(&lines(expected), &actual, &Ids::new());
+        assert_eq!(found.is_some(), agrees, "{expected:?}");
     }
     assert_eq!(
         steps(&lines("$ a \\\n  b\nc")).unwrap()[0].command,

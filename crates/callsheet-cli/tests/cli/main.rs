@@ -1,12 +1,17 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
+mod bundle;
+mod bundles;
 mod carried;
 mod determinism;
 mod diff;
+mod faults;
 mod fields;
 mod files;
+mod gc;
 mod help;
 mod hostile;
+mod hostile_bundles;
 mod injection;
 mod json;
 mod layers;
@@ -20,9 +25,11 @@ mod prompts;
 mod recipe_errors;
 mod recipe_templates;
 mod recipes;
+mod replay;
 mod roots;
 mod seal;
 mod sealed;
+mod server;
 mod settings;
 mod start;
 mod streams;

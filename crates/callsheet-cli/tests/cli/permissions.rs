@@ -17,12 +17,12 @@ use crate::project::{Project, finish};
 
 const ARTIFACTS: &str = "_bmad-output/implementation-artifacts";
 
-fn chmod(path: &Path, mode: u32) {
+pub(crate) fn chmod(path: &Path, mode: u32) {
     set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 /// Returns the command that runs the program as a user whom permissions bind; nothing where there is no way to.
-fn bound(project: &Project, args: &[&str]) -> Option<Command> {
+pub(crate) fn bound(project: &Project, args: &[&str]) -> Option<Command> {
     if std::fs::metadata(project.root()).unwrap().uid() != 0 {
         return Some(project.command(args));
     }
