@@ -271,6 +271,12 @@ fn carriers_are_told_with_their_places() {
         layer task: input:who:1
       and 2 more places
     ");
+}
+
+#[test]
+fn texts_that_nobody_carried() {
+    let project = shop();
+    seal(&project, "you");
     insta::assert_snapshot!(project.callsheet(&["why", "--text", "me"]), @"
     exit: 2
     --- stderr

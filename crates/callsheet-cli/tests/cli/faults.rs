@@ -1,10 +1,5 @@
 //! Stores that cannot be used: a clear text, no password, and nothing half done.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a world that cannot be made fails the test"
-)]
-
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::permissions::{bound, chmod};

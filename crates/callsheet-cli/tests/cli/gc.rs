@@ -1,4 +1,4 @@
-//! `gc` and `search`: what goes when somebody asks for it, and what is found by its words.
+//! `gc`: what goes when somebody asks for it, and what stays.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
 )]
 
 use crate::project::Project;
-use crate::sealed::{database, said, seal, seal_by, shop};
+use crate::sealed::{database, seal, seal_by, shop};
 
 fn ids(project: &Project) -> Vec<String> {
     let document = project.run(&["prompts", "--json"]).json();
@@ -28,7 +28,6 @@ fn texts(project: &Project) -> i64 {
 fn the_newest_stay() {
     let project = shop();
     let kept = seal(&project, "a");
-    let before = texts(&project);
     let sealed = [
         seal(&project, "b"),
         seal(&project, "c"),
@@ -82,10 +81,16 @@ fn the_newest_stay() {
         project.run(&["why", "--text", "login.rs, c."]).code(),
         Some(0)
     );
-    assert_eq!(seal(&project, "a").len(), kept.len());
+}
+
+#[test]
+fn everything_can_go() {
+    let project = shop();
+    seal(&project, "a");
+    seal(&project, "b");
     assert_eq!(project.run(&["gc", "--keep", "0", "-q"]).code(), Some(0));
     assert_eq!(ids(&project), [""; 0]);
-    assert_eq!(texts(&project), 0, "of {before}");
+    assert_eq!(texts(&project), 0);
     assert_eq!(project.run(&["verify"]).code(), Some(0));
     seal(&project, "again");
     assert_eq!(project.run(&["verify"]).code(), Some(0));
@@ -167,99 +172,4 @@ fn a_prompt_that_a_run_was_given_stays() {
     assert_eq!(project.run(&["gc", "--keep", "0", "-q"]).code(), Some(0));
     assert_eq!(ids(&project), [given]);
     assert_eq!(project.run(&["verify"]).code(), Some(0));
-}
-
-#[test]
-fn words_are_found_with_their_section_and_source() {
-    let project = shop();
-    insta::assert_snapshot!(project.callsheet(&["search", "push"]), @"
-    exit: 1
-    --- stderr
-    nothing was found
-    ");
-    project.file("often.md", "checks, checks and checks\n");
-    seal(&project, "you");
-    seal(&project, "me");
-    seal_by(&project, &["pack", "often.md"]);
-    insta::assert_snapshot!(project.callsheet(&["search", "push", "main"]), @"
-    exit: 0
-    --- stdout
-    prompt [ID1] and 1 more, section rules: rules.md: file:rules.md
-      Never push to main. Run the checks.
-    ");
-    insta::assert_snapshot!(project.callsheet(&["search", "checks"]), @"
-    exit: 0
-    --- stdout
-    prompt [ID2], section files: often.md: file:often.md
-      checks, checks and checks
-    prompt [ID1] and 1 more, section rules: rules.md: file:rules.md
-      sh to main. Run the checks.
-    ");
-    insta::assert_snapshot!(project.callsheet(&["search", "checks", "-n", "1", "--json"]), @r#"
-    exit: 0
-    --- stdout
-    {
-      "schema": "callsheet.search/1",
-      "hits": [
-        {
-          "in": "prompt",
-          "prompt": "[ID2]",
-          "prompts": 1,
-          "section": "b3:668ee79ae02c03f9885fd450aa89ac87eaddfa2c8abc3c5ed814ae799b3bca4f",
-          "at": 0,
-          "snippet": "checks, checks and checks",
-          "layer": "files",
-          "name": "often.md",
-          "source": "file:often.md"
-        }
-      ]
-    }
-    "#);
-    insta::assert_snapshot!(project.callsheet(&["search", "src/login.rs"]), @"
-    exit: 0
-    --- stdout
-    prompt [ID1], section task: recipe:review/task
-      Review src/login.rs, me.
-    prompt [ID3], section task: recipe:review/task
-      Review src/login.rs, you.
-    ");
-    insta::assert_snapshot!(project.callsheet(&["search", "nobody"]), @"
-    exit: 1
-    --- stderr
-    nothing was found
-    ");
-    insta::assert_snapshot!(project.callsheet(&["search", "nobody", "--json"]), @r#"
-    exit: 1
-    --- stdout
-    {
-      "schema": "callsheet.search/1",
-      "hits": []
-    }
-    --- stderr
-    nothing was found
-    "#);
-    for words in [
-        "\"",
-        "*",
-        "(push OR",
-        "NEAR(",
-        "a'b",
-        "push\u{0}main",
-        "-",
-        "{}",
-        "^push",
-    ] {
-        // Whatever a database makes of such words, the program answers.
-        let words = words.replace('\u{0}', " ");
-        let run = project.run(&["search", "--", &words]);
-        assert!(
-            matches!(run.code(), Some(0 | 1 | 2)),
-            "{words}: {}",
-            said(&run)
-        );
-        assert!(!said(&run).contains("fts5"), "{words}: {}", said(&run));
-    }
-    for same in ["PUSH", "pus", "Never push", "never   PUSH"] {
-        assert_eq!(project.run(&["search", same]).code(), Some(0), "{same}");
-    }
 }

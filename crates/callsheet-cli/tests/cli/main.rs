@@ -29,6 +29,7 @@ mod replay;
 mod roots;
 mod seal;
 mod sealed;
+mod search;
 mod server;
 mod settings;
 mod start;

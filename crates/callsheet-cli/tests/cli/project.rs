@@ -164,20 +164,20 @@ impl Project {
     /// Puts `[ID1]` in the place of the first id that ever came up, and so on.
     fn without_ids(&self, text: &str) -> String {
         let mut ids = self.ids.lock().unwrap();
-        let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
-        words
-            .map(|word| {
-                let Some((id, rest)) = id_at(word) else {
-                    return word.to_owned();
-                };
-                let known = ids.iter().position(|known| *known == id);
-                let number = known.unwrap_or_else(|| {
-                    ids.push(id);
-                    ids.len() - 1
-                });
-                format!("[ID{}]{rest}", number + 1)
-            })
-            .collect()
+        let mut shown = String::new();
+        for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            let Some((id, rest)) = id_at(word) else {
+                shown.push_str(word);
+                continue;
+            };
+            let known = ids.iter().position(|known| *known == id);
+            let number = known.unwrap_or_else(|| {
+                ids.push(id);
+                ids.len() - 1
+            });
+            shown.push_str(&format!("[ID{}]{rest}", number + 1));
+        }
+        shown
     }
 }
 

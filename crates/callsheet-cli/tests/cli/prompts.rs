@@ -234,6 +234,14 @@ fn parts_of_a_seal() {
       "who": "you"
     }
     "#);
+}
+
+#[test]
+fn layout_and_inputs_of_a_seal() {
+    let project = shop();
+    let id = seal(&project, "you");
+    project.file("prompt", "a prompt");
+    let part = |part: &str| project.run(&["show", &id, "--part", part]);
     insta::assert_snapshot!(project.shown(&part("layout")), @r#"
     exit: 0
     --- stdout
@@ -298,6 +306,15 @@ fn what_is_known_of_a_prompt() {
     prompt [ID1], sealed [TIME] by engine 0.1.0
     recipe layers, 1 bytes, 1 tokens, b3:17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f
     ");
+}
+
+#[test]
+fn a_sealed_prompt_as_a_document() {
+    let project = shop();
+    let id = seal_by(
+        &project,
+        &["compose", "layers", "-D", "rules=a", "--explain"],
+    );
     insta::assert_snapshot!(project.callsheet(&["show", &id, "--json", "-q"]), @r#"
     exit: 0
     --- stdout
