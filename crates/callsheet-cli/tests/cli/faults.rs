@@ -16,7 +16,7 @@ fn an_address_that_cannot_be_read() {
         "postgres://app:hunter2@db.local/shop?sslmode=require",
         "postgres://app:hunter2/db.local",
         "mysql://app:hunter2@db.local/shop",
-        "",
+        "kept/shop.db",
     ] {
         let mut project = shop();
         project.variable("CALLSHEET_STORE", address);
@@ -47,7 +47,7 @@ fn what_is_wrong_with_an_address() {
     exit: 2
     --- stderr
     error: the URL of the store has a sign in its password that must be written as `%40` (@), `%2F` (/), `%3F` (?) or `%23` (#); it reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
-    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database` or a path
+    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     project.variable(
         "CALLSHEET_STORE",
@@ -57,7 +57,7 @@ fn what_is_wrong_with_an_address() {
     exit: 2
     --- stderr
     error: the URL of the store asks for TLS by `sslmode`, which this program does not speak
-    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database` or a path
+    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     let project = shop();
     project.file(
@@ -67,8 +67,8 @@ fn what_is_wrong_with_an_address() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 2
     --- stderr
-    error: the address of the store is none of PostgreSQL
-    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database` or a path
+    error: the address of the store is no `postgres://`
+    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     project.file("callsheet.toml", "store = 5\n");
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
@@ -80,26 +80,34 @@ fn what_is_wrong_with_an_address() {
 }
 
 #[test]
-fn a_file_at_another_place() {
+fn a_link_that_leads_out_of_the_project() {
     let project = shop();
-    project.file("callsheet.toml", "store = \"kept/shop.db\"\n");
+    std::os::unix::fs::symlink(project.outside(), project.path(".callsheet")).unwrap();
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
-    exit: 0
-    --- stdout
-    a
+    exit: 3
     --- stderr
-    sealed [ID1]
+    error: the store `.callsheet/callsheet.db` leads out of the root
     ");
-    assert_eq!(project.run(&SEAL).code(), Some(0));
-    assert!(project.path("kept/shop.db").is_file());
-    assert!(!project.path(".callsheet").exists());
-    let run = project.run(&["-C", "src", "prompts"]);
-    assert_eq!(
-        run.text().lines().count(),
-        2,
-        "from any folder: {}",
-        said(&run)
+    assert!(!project.outside().join("callsheet.db").exists());
+    std::fs::remove_file(project.path(".callsheet")).unwrap();
+    std::fs::create_dir(project.path(".callsheet")).unwrap();
+    let out = project.outside().join("elsewhere.db");
+    std::os::unix::fs::symlink(&out, project.path(STORE)).unwrap();
+    assert_eq!(project.run(&SEAL).code(), Some(3));
+    assert!(!out.exists());
+}
+
+#[test]
+fn an_address_of_nothing_takes_the_setting_away() {
+    let mut project = shop();
+    project.file(
+        "callsheet.toml",
+        "store = \"postgres://127.0.0.1:1/shop\"\n",
     );
+    assert_eq!(project.run(&SEAL).code(), Some(3));
+    project.variable("CALLSHEET_STORE", "");
+    assert_eq!(project.run(&SEAL).code(), Some(0));
+    assert!(project.path(STORE).is_file());
 }
 
 #[test]
@@ -217,12 +225,12 @@ fn a_folder_that_cannot_be_written_to() {
         insta::assert_snapshot!(project.shown(&said_by(&SEAL).unwrap()), @"
         exit: 3
         --- stderr
-        error: the store `[ROOT]/.callsheet/callsheet.db` cannot be written: it is read-only
+        error: the store `[ROOT]/.callsheet/callsheet.db` cannot be opened: its folder is read-only
         ");
         insta::assert_snapshot!(project.shown(&said_by(&["gc", "--keep", "0"]).unwrap()), @"
         exit: 3
         --- stderr
-        error: the store `[ROOT]/.callsheet/callsheet.db` cannot be written: it is read-only
+        error: the store `[ROOT]/.callsheet/callsheet.db` cannot be opened: its folder is read-only
         ");
     }
     locked(0o755);
@@ -238,7 +246,7 @@ fn a_root_that_cannot_be_written_to() {
         insta::assert_snapshot!(project.shown(&run), @"
         exit: 3
         --- stderr
-        error: the store `[ROOT]/.callsheet/callsheet.db` cannot be made: permission denied
+        error: cannot make `[ROOT]/.callsheet`: permission denied
         ");
     }
     chmod(project.root(), 0o755);

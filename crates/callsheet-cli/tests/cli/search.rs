@@ -26,7 +26,7 @@ fn words_are_found_with_their_section_and_source() {
     prompt [ID2], section files: often.md: file:often.md
       checks, checks and checks
     prompt [ID1] and 1 more, section rules: rules.md: file:rules.md
-      sh to main. Run the checks.
+      to main. Run the checks.
     ");
     insta::assert_snapshot!(project.callsheet(&["search", "checks", "-n", "1", "--json"]), @r#"
     exit: 0

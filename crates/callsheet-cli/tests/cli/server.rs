@@ -186,7 +186,7 @@ fn everything_works_on_a_server() {
     --- stdout
     [ID2]
     --- stderr
-    removed 1 prompt, 5 texts that only they carried, 354 bytes
+    removed 1 prompt, 5 texts that only they carried, 371 bytes
     ");
     assert_eq!(project.run(&["show", &one]).code(), Some(2));
     insta::assert_snapshot!(told(&project, &database, &["import", bundle]), @"

@@ -235,8 +235,8 @@ fn a_finding_is_named() {
       "schema": "callsheet.verify/1",
       "verified": false,
       "checked": {
-        "event": 1,
-        "project": 1,
+        "events": 1,
+        "projects": 1,
         "prompts": 1,
         "texts": 13
       },

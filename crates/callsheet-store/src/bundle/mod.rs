@@ -54,7 +54,6 @@ pub struct Bundled {
 #[serde(deny_unknown_fields)]
 struct Index {
     schema: String,
-    engine: String,
     redacted: bool,
     prompts: Vec<Entry>,
 }

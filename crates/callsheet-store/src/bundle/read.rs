@@ -128,10 +128,20 @@ fn put_together(files: &mut Files) -> Result<Bundle, String> {
             digits(*name)
         ));
     }
-    Ok(Bundle {
+    let bundle = Bundle {
         redacted: index.redacted,
         prompts,
-    })
+    };
+    let clean = |bundled: &Bundled| bundled.seal.inputs().is_ok_and(|it| it.is_redacted());
+    match bundle.prompts.iter().find(|bundled| !clean(bundled)) {
+        Some(bundled) if bundle.redacted => {
+            let id = bundled.id;
+            Err(format!(
+                "it says that it is redacted, and prompt {id} is not"
+            ))
+        }
+        _ => Ok(bundle),
+    }
 }
 
 fn prompt(

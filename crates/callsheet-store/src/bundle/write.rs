@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use callsheet::Fingerprint;
-use callsheet::manifest::ENGINE;
 use callsheet::seal::DOCUMENTS;
 
 use super::{Bundle, Entry, INDEX, Index, SCHEMA};
@@ -46,7 +45,6 @@ impl Bundle {
         });
         let index = Index {
             schema: SCHEMA.to_owned(),
-            engine: ENGINE.to_owned(),
             redacted: self.redacted,
             prompts: entries.collect::<io::Result<_>>()?,
         };

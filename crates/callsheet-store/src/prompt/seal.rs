@@ -241,8 +241,10 @@ fn sources(seal: &Seal, inputs: &SealedInputs) -> Result<BTreeSet<String>, calls
     let mapped = map.spans.iter().map(|span| span.source.clone());
     let sections = seal.manifest()?.sections;
     let named = sections.into_iter().map(|section| section.source);
-    let read = inputs.readings.files();
-    let read = read.filter_map(|(folder, path, _)| folder.map(|_| format!("file:{path}")));
+    let read = inputs
+        .files()
+        .into_iter()
+        .map(|path| format!("file:{path}"));
     let all = mapped.chain(named).chain(read);
     let all = all.filter(|name| name.starts_with("file:") || name.starts_with("template:"));
     // The character NUL cannot be stored in a name.

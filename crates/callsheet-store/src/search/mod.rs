@@ -173,8 +173,18 @@ fn in_prompts(
 
 /// Returns what stands around a place, in one line.
 fn snippet(text: &str, at: usize) -> String {
-    let before: Vec<char> = text[..at].chars().rev().take(AROUND / 3).collect();
-    let after = text[at..].chars().take(AROUND);
-    let around: String = before.into_iter().rev().chain(after).collect();
-    around.split_whitespace().collect::<Vec<_>>().join(" ")
+    let before = text[..at].char_indices().rev().nth(AROUND / 3);
+    // Words that would be cut are left out.
+    let from = before.map_or(0, |(cut, _)| {
+        let space = text[cut..at].find(char::is_whitespace);
+        space.map_or(at, |space| cut + space)
+    });
+    let after = text[at..].char_indices().nth(AROUND);
+    let to = after.map_or(text.len(), |(end, _)| {
+        let cut = at + end;
+        let space = text[at..cut].rfind(char::is_whitespace);
+        space.map_or(cut, |space| at + space)
+    });
+    let words: Vec<&str> = text[from..to].split_whitespace().collect();
+    words.join(" ")
 }

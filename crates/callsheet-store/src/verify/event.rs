@@ -17,7 +17,7 @@ const EVENTS: &str = "select e.project, e.seq, e.at, e.kind, e.payload, e.run, e
 pub(super) fn projects(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     tx.each(PROJECTS, &[], &mut |row| {
         let name = row.text(0).unwrap_or("?").to_owned();
-        audit.row("project", || format!("project {name}"), || project(&row));
+        audit.row("projects", || format!("project {name}"), || project(&row));
         Ok(())
     })
 }
@@ -38,7 +38,7 @@ pub(super) fn events(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
         let seq = row.int(1)?;
         let gap = sequence.next(row.int(0)?, seq);
         let what = || format!("event {seq} of project {name}");
-        audit.row("event", what, || Ok(gap.or(event(&row)?)));
+        audit.row("events", what, || Ok(gap.or(event(&row)?)));
         Ok(())
     })
 }

@@ -16,7 +16,7 @@ pub(super) fn records(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Stor
         let seq = row.int(1)?;
         let gap = sequence.next(row.int(0)?, seq);
         let what = || format!("record {seq} of run {run}");
-        audit.row("record", what, || Ok(gap.or(record(&row)?)));
+        audit.row("records", what, || Ok(gap.or(record(&row)?)));
         Ok(())
     })
 }

@@ -17,7 +17,7 @@ const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l wher
 pub(super) fn runs(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     tx.each(RUNS, &[], &mut |row| {
         let what = || format!("run {}", row.text(1).unwrap_or("?"));
-        audit.row("run", what, || run(&row));
+        audit.row("runs", what, || run(&row));
         Ok(())
     })
 }

@@ -15,7 +15,7 @@ pub(super) fn settings(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Sto
     tx.each(SETTINGS, &[], &mut |row| {
         let name = |at| row.text(at).unwrap_or("?");
         let what = || format!("setting {} of project {}", name(1), name(5));
-        audit.row("setting", what, || setting(&row));
+        audit.row("settings", what, || setting(&row));
         Ok(())
     })
 }

@@ -46,7 +46,7 @@ pub(crate) fn stream_part(part: &Part) {
     }
     assert_eq!(seq, RECORDS as i64);
     let verified = block_on(store.verify(|finding| panic!("{finding:?}"))).unwrap();
-    assert_eq!(verified.checked["record"], RECORDS as u64);
+    assert_eq!(verified.checked["records"], RECORDS as u64);
     part.say(&peak().to_string());
 }
 

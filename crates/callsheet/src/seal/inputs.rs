@@ -132,6 +132,25 @@ impl SealedInputs {
         recipe.chain(read).chain([self.input]).collect()
     }
 
+    /// Returns every file that was read: its path relative to the root, or absolute where it lies elsewhere.
+    pub fn files(&self) -> BTreeSet<String> {
+        let root = self.root.as_ref().map_or("", |(root, _)| root.as_str());
+        let files = self.readings.files();
+        files
+            .filter_map(|(folder, path, _)| {
+                let whole = format!("{}/{path}", folder?);
+                let inner = whole.strip_prefix(root);
+                let inner = inner.and_then(|inner| inner.strip_prefix('/'));
+                Some(inner.map_or(whole.clone(), str::to_owned))
+            })
+            .collect()
+    }
+
+    /// Tells whether secrets became pseudonyms when it was composed, as far as the caller asked for it.
+    pub fn is_redacted(&self) -> bool {
+        self.options.redact != Level::Off
+    }
+
     /// Returns the input document.
     pub fn input(&self) -> Result<Value, Error> {
         serde_json::from_str(self.text(self.input)?)

@@ -236,6 +236,33 @@ fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
 }
 
 #[test]
+fn where_pseudonyms_move_a_cut_that_is_known_and_told() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!("token {token}\nsecond\nthird\nfourth\n");
+    let input = json!({"project_context": {"dir": ".", "max_chars": 52}});
+    let options = Options {
+        redact: Level::Formats,
+        ..Options::default()
+    };
+    let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, options);
+    assert!(!composition.text.contains("third"));
+    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.check(), []);
+    assert!(!seal.inputs().unwrap().replays);
+    assert!(!seal.replay().unwrap().is_equal());
+}
+
+#[test]
+fn files_are_told_by_their_paths_from_the_root() {
+    let input =
+        json!({"identity": {"name": "mine"}, "prompts_dir": "a/prompts", "project_context": true});
+    let files = [("a/prompts/mine.md", "I am."), ("CLAUDE.md", "rules")];
+    let (_, seal) = sealed(&files, "layers", &input, Options::default());
+    let files: Vec<String> = seal.inputs().unwrap().files().into_iter().collect();
+    assert_eq!(files, ["CLAUDE.md", "a/prompts/mine.md"]);
+}
+
+#[test]
 fn only_a_watched_disk_can_be_sealed() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = Inputs::new(crate::Root::open(folder.path()).unwrap());
