@@ -1,0 +1,93 @@
+//! `find`: which prompts carried a text, and the search by words, over many prompts.
+
+use std::time::Duration;
+
+use callsheet_store::{Store, block_on};
+
+use crate::corpus::Corpus;
+use crate::place::Place;
+use crate::queries::{self, Kind};
+use crate::table::{self, median, met, ms, timed, worst};
+
+/// How long an answer may take.
+const TARGET: Duration = Duration::from_millis(100);
+
+/// How many answers a person gets.
+const LIMIT: usize = 20;
+
+pub(crate) fn run(place: &Place, corpus: &Corpus) {
+    let store = place.open();
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for kind in queries::texts(corpus) {
+        let look = |text: &String| {
+            let found = block_on(store.carriers(&corpus.project, text, LIMIT)).unwrap();
+            found.prompts.len()
+        };
+        rows.push(row("why --text", &kind, look, &mut all));
+    }
+    rows.push(summary("why --text", &all));
+    all.clear();
+    for kind in queries::words(corpus) {
+        rows.push(row(
+            "search",
+            &kind,
+            |text| searched(&store, corpus, text),
+            &mut all,
+        ));
+    }
+    rows.push(summary("search", &all));
+    let title = format!("{}: over {} prompts", place.database.name(), corpus.count);
+    table::print(
+        [
+            &title, "queries", "found", "median", "worst", "target", "met",
+        ],
+        &rows,
+    );
+}
+
+fn searched(store: &Store, corpus: &Corpus, text: &str) -> usize {
+    block_on(store.search(&corpus.project, text, LIMIT))
+        .unwrap()
+        .len()
+}
+
+fn row(
+    command: &str,
+    kind: &Kind,
+    look: impl Fn(&String) -> usize,
+    all: &mut Vec<Duration>,
+) -> [String; 7] {
+    let mut most = 0;
+    let mut times = Vec::new();
+    for text in &kind.texts {
+        let mut found = 0;
+        times.push(timed(|| found = look(text)));
+        assert_eq!(found > 0, kind.there, "{}: {text:?}", kind.name);
+        most = most.max(found);
+    }
+    let found = if most == LIMIT {
+        format!("≥ {most}")
+    } else {
+        most.to_string()
+    };
+    let row = cells(format!("{command}: {}", kind.name), found, &times);
+    all.extend(times);
+    row
+}
+
+fn summary(command: &str, all: &[Duration]) -> [String; 7] {
+    cells(format!("{command}: all"), String::new(), all)
+}
+
+fn cells(name: String, found: String, times: &[Duration]) -> [String; 7] {
+    [
+        name,
+        times.len().to_string(),
+        found,
+        ms(median(times)),
+        ms(worst(times)),
+        format!("< {} ms", TARGET.as_millis()),
+        met(worst(times) < TARGET),
+    ]
+}
