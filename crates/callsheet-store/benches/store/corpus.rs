@@ -24,6 +24,9 @@ const THREADS: usize = 4;
 /// The name that the program gives to the one project of a file.
 const PROJECT: &str = ".";
 
+/// Where the program finds the recipe as well.
+const RECIPE_FOLDER: &str = "callsheet/recipes/bench";
+
 const RECIPE: &str = r#"
 frame = "prompt"
 
@@ -103,8 +106,9 @@ impl Corpus {
             ("recipe.toml".to_owned(), RECIPE.to_owned()),
             ("system.md".to_owned(), Chance::new(7).prose(3000)),
         ]);
-        let recipe = Recipe::parse("bench", "callsheet/recipes/bench", folder).unwrap();
         let files = write_files(&place.folder);
+        write_recipe(&place.folder, &folder);
+        let recipe = Recipe::parse("bench", RECIPE_FOLDER, folder).unwrap();
         let make = |number: usize| {
             let inputs = Inputs::new(Disk::watched().open(&place.folder).unwrap());
             let globs = ["src/**", "docs/**"];
@@ -230,6 +234,14 @@ fn write_files(root: &Path) -> Vec<PathBuf> {
         path
     };
     (0..FILES).map(&mut file).collect()
+}
+
+fn write_recipe(root: &Path, folder: &Folder) {
+    let place = root.join(RECIPE_FOLDER);
+    std::fs::create_dir_all(&place).unwrap();
+    for (name, text) in folder {
+        std::fs::write(place.join(name), text).unwrap();
+    }
 }
 
 /// Writes another line in the place of one.
