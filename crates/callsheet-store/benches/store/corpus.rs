@@ -67,6 +67,8 @@ pub(crate) struct Corpus {
     pub(crate) count: usize,
     /// What the prompts have in all.
     pub(crate) raw: u64,
+    /// One of the older prompts.
+    pub(crate) old: Composition,
     /// The newest prompt.
     pub(crate) last: Composition,
     pub(crate) project: Project,
@@ -155,11 +157,14 @@ impl Corpus {
             recipe,
             input: &input,
         };
-        let mut raw = 0;
+        let (mut raw, mut old) = (0, None);
         let making = timed(|| {
             for from in (0..count).step_by(STEADY) {
                 change(from);
                 raw += maker.some(from..count.min(from + STEADY));
+                if old.is_none() && from >= count / 2 {
+                    old = Some(maker.composed(from).0);
+                }
             }
         });
         eprintln!(
@@ -171,6 +176,7 @@ impl Corpus {
         Self {
             count,
             raw,
+            old: old.unwrap(),
             last,
             project,
         }

@@ -40,7 +40,7 @@ pub(crate) fn run(place: &Place, corpus: &Corpus) {
     let title = format!("{}: over {} prompts", place.database.name(), corpus.count);
     table::print(
         [
-            &title, "queries", "found", "median", "worst", "target", "met",
+            &title, "queries", "wrong", "median", "worst", "target", "met",
         ],
         &rows,
     );
@@ -58,33 +58,31 @@ fn row(
     look: impl Fn(&String) -> usize,
     all: &mut Vec<Duration>,
 ) -> [String; 7] {
-    let mut most = 0;
+    let mut wrong = 0;
     let mut times = Vec::new();
     for text in &kind.texts {
         let mut found = 0;
         times.push(timed(|| found = look(text)));
-        assert_eq!(found > 0, kind.there, "{}: {text:?}", kind.name);
-        most = most.max(found);
+        wrong += usize::from((found > 0) != kind.there);
     }
-    let found = if most == LIMIT {
-        format!("≥ {most}")
-    } else {
-        most.to_string()
-    };
-    let row = cells(format!("{command}: {}", kind.name), found, &times);
+    let row = cells(format!("{command}: {}", kind.name), wrong, &times);
     all.extend(times);
     row
 }
 
 fn summary(command: &str, all: &[Duration]) -> [String; 7] {
-    cells(format!("{command}: all"), String::new(), all)
+    cells(format!("{command}: all"), 0, all)
 }
 
-fn cells(name: String, found: String, times: &[Duration]) -> [String; 7] {
+fn cells(name: String, wrong: usize, times: &[Duration]) -> [String; 7] {
     [
         name,
         times.len().to_string(),
-        found,
+        if wrong > 0 {
+            wrong.to_string()
+        } else {
+            String::new()
+        },
         ms(median(times)),
         ms(worst(times)),
         format!("< {} ms", TARGET.as_millis()),

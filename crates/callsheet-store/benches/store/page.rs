@@ -38,8 +38,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
     let short = empty.open();
     block_on(short.project("bench")).unwrap();
     let title = format!("{}: a claim and the end of a run", database.name());
-    let alone = claims(&short, &project);
-    let beside = claims(&store, &project);
+    let [alone, beside] = claims([&short, &store], &project);
     let row = |name: &str, times: &[Duration]| {
         [
             name.to_owned(),
@@ -134,15 +133,20 @@ fn pages(store: &Store, project: &Project, database: &Database, count: usize) {
     table::print([&title, "median", "worst", "median ÷ first"], &rows);
 }
 
-/// Queues runs, and times claiming and finishing each.
-fn claims(store: &Store, project: &Project) -> Vec<Duration> {
-    queue(store, project, CLAIMS);
+/// Queues runs in two stores, and times claiming and finishing each, in turns.
+fn claims(stores: [&Store; 2], project: &Project) -> [Vec<Duration>; 2] {
+    for store in stores {
+        queue(store, project, CLAIMS);
+    }
     let outcome = serde_json::json!({"exit": 0});
-    let once = |_| {
-        timed(|| {
-            let claim = claim(store);
-            assert!(block_on(store.finish_run(&claim, &outcome)).unwrap());
-        })
-    };
-    (0..CLAIMS).map(once).collect()
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..CLAIMS {
+        for (store, times) in stores.into_iter().zip(&mut times) {
+            times.push(timed(|| {
+                let claim = claim(store);
+                assert!(block_on(store.finish_run(&claim, &outcome)).unwrap());
+            }));
+        }
+    }
+    times
 }

@@ -10,7 +10,7 @@ pub(crate) const EACH: usize = 40;
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) texts: Vec<String>,
-    /// Whether they have to be found.
+    /// Whether they are there to be found.
     pub(crate) there: bool,
 }
 
@@ -44,6 +44,11 @@ pub(crate) fn texts(corpus: &Corpus) -> Vec<Kind> {
         kind("three letters in all prompts", true, |at| within(at, 3)),
         kind("where sections meet", true, |at| across(at, 20, 20)),
         kind("far across sections", true, |at| across(at, 200, 200)),
+        kind("far across, in one old prompt", true, |at| {
+            let (text, sections) = (&corpus.old.text, &corpus.old.manifest.sections);
+            let task = &sections[sections.len() - 2];
+            text[task.start - 80 - at..task.start + 30].to_owned()
+        }),
         kind("absent", false, |at| {
             format!("zyx{at}wvu never said qqq{at}")
         }),

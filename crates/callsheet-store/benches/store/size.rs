@@ -19,7 +19,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, place: &Place, corpus: &Co
         print_tables(place, corpus);
     }
     let other = Place::new(&place.database, folder, "inline");
-    let inline = Corpus::of_inputs(&other, settings.either(2000, 200));
+    let inline = Corpus::of_inputs(&other, settings.either(1000, 200));
     if settings.verbose {
         print_tables(&other, &inline);
     }
