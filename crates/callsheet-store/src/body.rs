@@ -21,17 +21,36 @@ const LOAD: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from bod
 const LOAD_KEY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
     where b.key = $1";
 
-const SLOT: &str = "select s.body, b.bytes, b.packed from slot s join body b on b.key = s.body \
+const SLOT: &str = "select s.body, b.bytes, b.packed, s.least from slot s join body b on b.key = s.body \
     where s.project = $1 and s.name = $2 and b.base is null";
 
 const SET_SLOT: &str = "insert into slot (project, name, body) values ($1, $2, $3) \
-    on conflict (project, name) do update set body = excluded.body";
+    on conflict (project, name) do update set body = excluded.body, least = null";
+
+const NOTE: &str = "update slot set least = $3 where project = $1 and name = $2";
 
 /// What a text is compared with: the last one of its project that had the same place.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot<'a> {
     pub(crate) project: i64,
     pub(crate) name: &'a str,
+}
+
+/// A text that others are compared with.
+pub(crate) struct Base {
+    pub(crate) key: i64,
+    pub(crate) text: Vec<u8>,
+    /// How little the smallest difference to it took.
+    least: Option<i64>,
+}
+
+impl Base {
+    /// Tells whether a difference of so many bytes is still worth it; otherwise texts have gone other ways since.
+    pub(crate) fn is_near(&self, difference: usize, alone: usize) -> bool {
+        let least = self.least.and_then(|least| usize::try_from(least).ok());
+        let usual = least.is_none_or(|least| difference <= (2 * least).max(LEAST_BASE));
+        usual && difference <= alone / 2
+    }
 }
 
 impl Slot<'_> {
@@ -41,13 +60,29 @@ impl Slot<'_> {
     }
 
     /// Returns the base of this place with its text.
-    pub(crate) fn base(self, tx: &mut dyn Tx) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
+    pub(crate) fn base(self, tx: &mut dyn Tx) -> Result<Option<Base>, StoreError> {
         let Some(row) = tx.first(SLOT, &self.values())? else {
             return Ok(None);
         };
         // A damaged base is left alone, and told by whoever verifies.
-        let text = pack::unpack(row.bytes(2)?, row.int(1)?, &[]).ok();
-        Ok(text.map(|text| (row.int(0).unwrap_or_default(), text)))
+        let Ok(text) = pack::unpack(row.bytes(2)?, row.int(1)?, &[]) else {
+            return Ok(None);
+        };
+        Ok(Some(Base {
+            key: row.int(0)?,
+            text,
+            least: row.maybe(3, Row::int)?,
+        }))
+    }
+
+    /// Notes how much a difference to the base took.
+    pub(crate) fn note(self, tx: &mut dyn Tx, base: &Base, took: usize) -> Result<(), StoreError> {
+        let took = i64::try_from(took).unwrap_or(i64::MAX);
+        if base.least.is_none_or(|least| took < least) {
+            let [project, name] = self.values();
+            tx.execute(NOTE, &[project, name, took.into()])?;
+        }
+        Ok(())
     }
 
     /// Makes a body the base of this place.
@@ -79,7 +114,7 @@ pub(crate) fn put(
         Some(slot) => slot.base(tx)?,
         None => None,
     };
-    let delta = base.map(|(key, base)| (key, pack::against(text, &base)));
+    let delta = base.map(|base| (base.key, pack::against(text, &base.text)));
     // A difference that saves little is not worth a second row to read.
     let delta = delta.filter(|(_, packed)| packed.len() < alone.len() / 4 * 3);
     let (base, packed) = match delta {

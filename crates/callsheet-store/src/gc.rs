@@ -134,6 +134,8 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
     Ok(collected)
 }
 
+const EDGES: &str = "select key from edge where left_body = $1 or right_body = $1";
+
 /// Removes texts that nobody carries, and that no other text is kept against.
 fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
     const LOOSE: &str = "not exists (select 1 from part a where a.body = b.key) \
@@ -148,6 +150,10 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
         for row in tx.query(&format!("select b.key from body b where {LOOSE}"), &[])? {
             let key = row.int(0)?;
             search::remove_body(tx, key)?;
+            for edge in tx.query(EDGES, &[key.into()])? {
+                search::remove_edge(tx, edge.int(0)?)?;
+                tx.execute("delete from edge where key = $1", &[edge.int(0)?.into()])?;
+            }
             tx.execute("delete from slot where body = $1", &[key.into()])?;
             tx.execute("delete from body where key = $1", &[key.into()])?;
         }

@@ -65,7 +65,7 @@ pub use log::{LARGEST_RECORD, Record, StoredRecord, Stream};
 pub use project::Project;
 pub use prompt::{PromptFilter, SealedPrompt};
 pub use run::{NewRun, Run, RunKind, RunPage, RunState};
-pub use search::{Carriers, Hit, HitPlace};
+pub use search::{Carrier, Carriers, Hit, HitPlace};
 pub use store::{Access, Options, Store};
 pub use verify::{Finding, Verified};
 pub use wait::block_on;

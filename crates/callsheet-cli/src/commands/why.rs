@@ -153,12 +153,11 @@ impl Args {
         let opened = store::open(project)?;
         let found = block_on(opened.store.carriers(&opened.project, text, self.limit))?;
         let mut documents = Vec::new();
-        for prompt in &found.prompts {
-            let seal = block_on(opened.store.sealed(prompt))?;
-            let (whole, map) = (seal.text()?, seal.source_map()?);
-            let places = places_of(&whole, text);
+        for carrier in &found.prompts {
+            let (prompt, whole, map) = (&carrier.prompt, &carrier.text, &carrier.source_map);
+            let places = places_of(whole, text);
             if out.json {
-                let places = places.iter().map(|&place| describe(&whole, &map, place));
+                let places = places.iter().map(|&place| describe(whole, map, place));
                 let places: Vec<Value> = places.collect();
                 let mut document = json!(prompt);
                 document["places"] = json!(places);
@@ -171,7 +170,7 @@ impl Args {
                 prompt.id, prompt.recipe
             );
             for &place in places.iter().take(PLACES_EACH) {
-                let told = tell(&whole, &map, place);
+                let told = tell(whole, map, place);
                 lines.extend(told.lines().flat_map(|line| ["  ", line, "\n"]));
             }
             if places.len() > PLACES_EACH {

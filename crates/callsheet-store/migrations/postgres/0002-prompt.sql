@@ -39,13 +39,25 @@ alter table document alter column packed set storage external;
 
 create index document_of_base on document (base);
 
--- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 edge.
+-- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections.
 create table part (
   body bigint not null references body (key),
   prompt bigint not null references prompt (key),
   roles bigint not null check (roles between 1 and 15),
   primary key (body, prompt)
 );
+
+-- Where sections meet: what stands between two of them, which are next to each other in some prompt. Nothing on one side
+-- means the beginning or the end. The text itself is only in the index.
+create table edge (
+  key bigint generated always as identity primary key,
+  name bytea not null unique,
+  left_body bigint references body (key),
+  right_body bigint references body (key)
+);
+
+create index edge_of_left on edge (left_body) where left_body is not null;
+create index edge_of_right on edge (right_body) where right_body is not null;
 
 create table source (
   key bigint generated always as identity primary key,
@@ -58,11 +70,12 @@ create table prompt_source (
   primary key (source, prompt)
 );
 
--- The text that a new one of the same kind is compared with.
+-- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.
 create table slot (
   project bigint not null references project (key),
   name bytea not null,
   body bigint not null references body (key),
+  least bigint,
   primary key (project, name)
 );
 

@@ -4,14 +4,16 @@ create extension if not exists pg_trgm;
 create table chunk (
   key bigint generated always as identity primary key,
   body bigint references body (key),
+  edge bigint references edge (key),
   run bigint references run (key),
   start bigint not null check (start >= 0),
   grams text,
   words tsvector,
-  check ((body is null) <> (run is null))
+  check (num_nonnulls(body, edge, run) = 1)
 );
 
 create unique index chunk_of_body on chunk (body, start) where body is not null;
+create unique index chunk_of_edge on chunk (edge) where edge is not null;
 create unique index chunk_of_run on chunk (run, start) where run is not null;
 -- The extension is where its first user has put it, which need not be where this store is.
 do $$

@@ -32,17 +32,29 @@ create table document (
   bytes integer not null check (bytes >= 0),
   packed blob not null,
   primary key (prompt, kind)
-) strict, without rowid;
+) strict;
 
 create index document_of_base on document (base);
 
--- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 edge.
+-- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections.
 create table part (
   body integer not null references body (key),
   prompt integer not null references prompt (key),
   roles integer not null check (roles between 1 and 15),
   primary key (body, prompt)
 ) strict, without rowid;
+
+-- Where sections meet: what stands between two of them, which are next to each other in some prompt. Nothing on one side
+-- means the beginning or the end. The text itself is only in the index.
+create table edge (
+  key integer primary key,
+  name blob not null unique,
+  left_body integer references body (key),
+  right_body integer references body (key)
+) strict;
+
+create index edge_of_left on edge (left_body) where left_body is not null;
+create index edge_of_right on edge (right_body) where right_body is not null;
 
 create table source (
   key integer primary key,
@@ -55,11 +67,12 @@ create table prompt_source (
   primary key (source, prompt)
 ) strict, without rowid;
 
--- The text that a new one of the same kind is compared with.
+-- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.
 create table slot (
   project integer not null references project (key),
   name blob not null,
   body integer not null references body (key),
+  least integer,
   primary key (project, name)
 ) strict, without rowid;
 

@@ -2,12 +2,14 @@
 create table chunk (
   key integer primary key,
   body integer references body (key),
+  edge integer references edge (key),
   run integer references run (key),
   start integer not null check (start >= 0),
-  check ((body is null) <> (run is null))
+  check ((body is not null) + (edge is not null) + (run is not null) = 1)
 ) strict;
 
 create unique index chunk_of_body on chunk (body, start) where body is not null;
+create unique index chunk_of_edge on chunk (edge) where edge is not null;
 create unique index chunk_of_run on chunk (run, start) where run is not null;
 
 create virtual table chunk_words using fts5 (

@@ -5,11 +5,56 @@
 
 use std::ops::Range;
 
+use callsheet::Fingerprint;
+use callsheet::manifest::SectionRecord;
+
 /// How far an edge reaches into a section; the beginning of a text that is looked for may be so long.
 pub(crate) const REACH: usize = 64;
 
-/// Returns the edges of a text whose sections stand at these places, in order.
-pub(crate) fn edges(text: &str, sections: &[Range<usize>]) -> Vec<Range<usize>> {
+/// What stands where two sections meet, or before the first and after the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    /// The section before it.
+    pub(crate) left: Option<Fingerprint>,
+    /// The section after it.
+    pub(crate) right: Option<Fingerprint>,
+    /// The end of the one, what stands between them, and the beginning of the other.
+    pub(crate) text: String,
+}
+
+impl Edge {
+    /// Returns what tells it from all others.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        let side = |side: &Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
+        let (left, right) = (side(&self.left), side(&self.right));
+        let parts = [
+            ("left", left.as_slice()),
+            ("right", right.as_slice()),
+            ("text", self.text.as_bytes()),
+        ];
+        Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
+    }
+}
+
+/// Returns the edges of a text with these sections, each once.
+pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge> {
+    let names = || sections.iter().map(|section| Some(section.fingerprint));
+    let lefts = std::iter::once(None).chain(names());
+    let rights = names().chain([None]);
+    let places: Vec<Range<usize>> = sections.iter().map(|one| one.start..one.end).collect();
+    let mut edges: Vec<Edge> = Vec::new();
+    for ((left, right), range) in lefts.zip(rights).zip(gaps(text, &places)) {
+        let text = text[range].to_owned();
+        let edge = Edge { left, right, text };
+        if !edge.text.is_empty() && (left.is_some() || right.is_some()) && !edges.contains(&edge) {
+            edges.push(edge);
+        }
+    }
+    edges
+}
+
+/// Returns what stands around and between sections, with a little of them.
+fn gaps(text: &str, sections: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = sections.iter().map(|section| section.start);
     let ends = sections.iter().map(|section| section.end);
     let gaps = std::iter::once(0)
@@ -20,7 +65,6 @@ pub(crate) fn edges(text: &str, sections: &[Range<usize>]) -> Vec<Range<usize>> 
         let to = text.ceil_char_boundary((to + REACH).min(text.len()));
         from..to
     })
-    .filter(|edge| !edge.is_empty())
     .collect()
 }
 
@@ -48,7 +92,7 @@ mod tests {
             let to = text.floor_char_boundary((from + len).min(text.len()));
             if from < to {
                 let held = |range: &Range<usize>| range.start <= from && to <= range.end;
-                prop_assert!(sections.iter().chain(&edges(&text, &sections)).any(held));
+                prop_assert!(sections.iter().chain(&gaps(&text, &sections)).any(held));
             }
         }
     }

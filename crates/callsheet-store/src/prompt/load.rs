@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use callsheet::Seal;
 use callsheet::seal::DOCUMENTS;
+use callsheet::{Fingerprint, Seal, SourceMap};
 
 use super::SealedPrompt;
 use crate::db::{Row, Tx};
@@ -32,6 +32,55 @@ pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, Store
         seal.bodies.insert(name, Arc::from(text));
     }
     Ok(seal)
+}
+
+/// Puts texts of prompts together; what several of them carry is read once.
+#[derive(Default)]
+pub(crate) struct Texts {
+    bodies: BTreeMap<Fingerprint, Arc<[u8]>>,
+    bytes: usize,
+}
+
+/// So many bytes are kept for the next prompt.
+const MOST_BYTES: usize = 64 << 20;
+
+impl Texts {
+    /// Returns the text of a prompt, and where its bytes came from.
+    pub(crate) fn of(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: &SealedPrompt,
+    ) -> Result<(String, SourceMap), StoreError> {
+        let place = format!("{}: prompt {}", tx.store(), prompt.id);
+        let damaged = |why: String| StoreError::damaged(&place, why);
+        let documents = documents(tx, prompt)?.map_err(damaged)?;
+        let mut seal = Seal {
+            documents,
+            bodies: BTreeMap::new(),
+        };
+        let manifest = seal.manifest();
+        let manifest = manifest.map_err(|error| damaged(error.detail().to_owned()))?;
+        for section in &manifest.sections {
+            let name = section.fingerprint;
+            let text = match self.bodies.get(&name) {
+                Some(text) => Arc::clone(text),
+                None => self.read(tx, name)?,
+            };
+            seal.bodies.insert(name, text);
+        }
+        let text = seal.text().and_then(|text| Ok((text, seal.source_map()?)));
+        text.map_err(|error| damaged(error.detail().to_owned()))
+    }
+
+    fn read(&mut self, tx: &mut dyn Tx, name: Fingerprint) -> Result<Arc<[u8]>, StoreError> {
+        let text: Arc<[u8]> = body::get(tx, name)?.into();
+        if self.bytes > MOST_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += text.len();
+        self.bodies.insert(name, Arc::clone(&text));
+        Ok(text)
+    }
 }
 
 /// Returns the documents of a prompt, or which of them is not in order.

@@ -13,7 +13,7 @@ use callsheet::{Fingerprint, Seal};
 use serde::Serialize;
 
 pub(crate) use edge::REACH;
-pub(crate) use load::load;
+pub(crate) use load::{Texts, load};
 pub(crate) use seal::put;
 pub(crate) use verify::verify;
 
@@ -27,8 +27,8 @@ pub(crate) const SECTION: i64 = 1;
 pub(crate) const INPUT: i64 = 2;
 /// A body is a tool that goes with a prompt.
 pub(crate) const TOOL: i64 = 4;
-/// A body is what stands where sections meet.
-pub(crate) const EDGE: i64 = 8;
+/// A body is all that a prompt without sections shows.
+pub(crate) const FRAME: i64 = 8;
 
 /// A sealed prompt, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

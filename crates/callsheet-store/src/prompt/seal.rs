@@ -1,14 +1,14 @@
 //! Writing a seal: its texts, its documents, what it carries and what went into it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use callsheet::manifest::Manifest;
 use callsheet::seal::{DOCUMENTS, SealedInputs};
 use callsheet::{Event, Fingerprint, Seal};
 use serde_json::json;
 
-use super::{EDGE, INPUT, SECTION, SealedPrompt, TOOL, edge};
+use super::edge::{self, Edge};
+use super::{FRAME, INPUT, SECTION, SealedPrompt, TOOL};
 use crate::body::{self, Slot};
 use crate::db::{Dialect, Tx, Value, groups};
 use crate::project::Project;
@@ -32,6 +32,9 @@ const DOCUMENT: &str =
     "insert into document (prompt, kind, base, bytes, packed) values ($1, $2, $3, $4, $5)";
 
 const PART: &str = "insert into part (body, prompt, roles) values ";
+
+const EDGE: &str = "insert into edge (name, left_body, right_body) values ($1, $2, $3) \
+    on conflict (name) do nothing returning key";
 
 const SOURCE: &str = "insert into source (name) values ($1) on conflict (name) do nothing";
 
@@ -122,8 +125,12 @@ fn put_document(
 ) -> Result<(), StoreError> {
     let packed = |base: &[u8]| pack::against(text.as_bytes(), base);
     let alone = pack::alone(text.as_bytes()).len();
-    let (base, packed) = match slot.base(tx)? {
-        Some((base, like)) if packed(&like).len() <= alone / 2 => (base, packed(&like)),
+    let like = slot.base(tx)?.map(|base| (packed(&base.text), base));
+    let (base, packed) = match like {
+        Some((packed, base)) if base.is_near(packed.len(), alone) => {
+            slot.note(tx, &base, packed.len())?;
+            (base.key, packed)
+        }
         _ => {
             let (base, _) = body::put(tx, Fingerprint::of(text), text.as_bytes(), None)?;
             slot.set(tx, base)?;
@@ -147,6 +154,8 @@ fn put_document(
 pub(super) struct Contents {
     manifest: Manifest,
     texts: BTreeMap<Fingerprint, Part>,
+    /// What stands where its sections meet.
+    pub(super) edges: Vec<Edge>,
     /// The names of everything that went in.
     pub(super) sources: BTreeSet<String>,
 }
@@ -164,35 +173,37 @@ impl Contents {
         let (manifest, inputs) = (seal.manifest()?, seal.inputs()?);
         let mut contents = Self {
             texts: BTreeMap::new(),
+            edges: Vec::new(),
             sources: sources(seal, &inputs)?,
             manifest,
         };
+        let recipe = contents.manifest.recipe.name.clone();
         for (_, path, body) in inputs.readings.files() {
             contents.add(seal, body, INPUT, Some(format!("file/{path}")));
         }
         for body in inputs.named() {
             contents.add(seal, body, INPUT, None);
         }
+        let place = format!("{recipe}/input");
+        contents.add(seal, inputs.input_name(), INPUT, Some(place));
         for tool in contents.manifest.tools.clone() {
             contents.add(seal, tool, TOOL, None);
         }
-        let recipe = contents.manifest.recipe.name.clone();
         for section in contents.manifest.sections.clone() {
             let place = format!("{recipe}/{}", section.label());
             contents.add(seal, section.fingerprint, SECTION, Some(place));
         }
         let text = seal.text()?;
-        let sections = contents.manifest.sections.iter();
-        let sections: Vec<Range<usize>> =
-            sections.map(|section| section.start..section.end).collect();
-        for range in edge::edges(&text, &sections) {
-            let text = text[range].as_bytes();
-            let part = contents.texts.entry(Fingerprint::of(text)).or_insert(Part {
-                text: text.to_vec(),
-                roles: 0,
+        contents.edges = edge::edges(&text, &contents.manifest.sections);
+        if contents.manifest.sections.is_empty() && !text.is_empty() {
+            let part = Part {
+                roles: FRAME,
                 place: None,
-            });
-            part.roles |= EDGE;
+                text: text.into_bytes(),
+            };
+            let name = Fingerprint::of(&part.text);
+            let known = contents.texts.entry(name).or_insert(part);
+            known.roles |= FRAME;
         }
         Ok(contents)
     }
@@ -217,19 +228,30 @@ impl Contents {
 
     fn put_parts(&self, tx: &mut dyn Tx, project: &Project, prompt: i64) -> Result<(), StoreError> {
         let mut rows: Vec<[Value<'_>; 3]> = Vec::with_capacity(self.texts.len());
+        let mut keys: BTreeMap<Fingerprint, i64> = BTreeMap::new();
         for (name, part) in &self.texts {
             let slot = part.place.as_ref().map(|place| Slot {
                 project: project.key,
                 name: place,
             });
             let (key, _) = body::put(tx, *name, &part.text, slot)?;
-            if part.roles & (SECTION | EDGE) != 0 {
+            keys.insert(*name, key);
+            if part.roles & (SECTION | FRAME) != 0 {
                 search::add_body(tx, key, &part.text, part.roles & SECTION != 0)?;
             }
             rows.push([key.into(), prompt.into(), part.roles.into()]);
         }
         for rows in rows.chunks(CHUNK) {
             tx.execute(&format!("{PART}{}", groups(rows.len(), 3)), &rows.concat())?;
+        }
+        for edge in &self.edges {
+            let side = |side: &Option<Fingerprint>| side.and_then(|name| keys.get(&name).copied());
+            let (left, right) = (side(&edge.left), side(&edge.right));
+            let values = [edge.name().into(), left.into(), right.into()];
+            // Most are known: their sections have met before.
+            if let Some(row) = tx.first(EDGE, &values)? {
+                search::add_edge(tx, row.int(0)?, &edge.text)?;
+            }
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use callsheet::{Fingerprint, Seal};
 
 use super::load::documents;
 use super::seal::Contents;
-use super::{COLUMNS, EDGE, SECTION, SealedPrompt, read};
+use super::{COLUMNS, FRAME, SECTION, SealedPrompt, read};
 use crate::db::{Row, Tx};
 use crate::verify::Audit;
 use crate::{Id, StoreError, body, search};
@@ -26,6 +26,9 @@ const ROLES: &str = "select distinct roles from part where body = $1";
 const CHUNKS: &str = "select start from chunk where body = $1 order by start";
 
 const PART: &str = "select a.roles from part a join body b on b.key = a.body where b.fingerprint = $1 and a.prompt = $2";
+
+const AT_EDGE: &str = "select l.fingerprint, r.fingerprint, (select count(*) from chunk c where c.edge = e.key) \
+    from edge e left join body l on l.key = e.left_body left join body r on r.key = e.right_body where e.name = $1";
 
 const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source \
     where s.name = $1 and ps.prompt = $2";
@@ -123,7 +126,7 @@ fn is_indexed(tx: &mut dyn Tx, key: i64, expected: &[i64]) -> Result<bool, Store
     let found = found.collect::<Result<Vec<_>, _>>()?;
     let mut shown = false;
     for row in tx.query(ROLES, &[key.into()])? {
-        shown |= row.int(0)? & (SECTION | EDGE) != 0;
+        shown |= row.int(0)? & (SECTION | FRAME) != 0;
     }
     Ok(found == expected || !shown && found.is_empty())
 }
@@ -210,6 +213,23 @@ fn check_carried(
         let row = tx.first(PART, &values)?;
         if row.map(|row| row.int(0)).transpose()? != Some(roles) {
             faults.push(format!("that it carries text {name} is not noted"));
+        }
+    }
+    for edge in &contents.edges {
+        let row = tx.first(AT_EDGE, &[edge.name().into()])?;
+        let side = |side: Option<Fingerprint>| side.map(|name| name.as_bytes().to_vec());
+        let noted = match &row {
+            Some(row) => {
+                let side = |at: usize| {
+                    row.maybe(at, Row::bytes)
+                        .map(|side| side.map(<[u8]>::to_vec))
+                };
+                Some((side(0)?, side(1)?, row.int(2)?))
+            }
+            None => None,
+        };
+        if noted != Some((side(edge.left), side(edge.right), 1)) {
+            faults.push("where its sections meet is not in the index".to_owned());
         }
     }
     for source in &contents.sources {

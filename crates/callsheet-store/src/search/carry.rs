@@ -1,28 +1,50 @@
 //! Which prompts carried a text, exactly.
+//!
+//! Every short piece of a text that a prompt carries stands in a section or where two of them meet, and both are in the
+//! index. So the piece that the fewest prompts carry leads to all prompts that can carry the whole.
 
 use std::collections::BTreeSet;
 
-use crate::db::{Dialect, Tx};
+use callsheet::SourceMap;
+
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::project::Project;
-use crate::prompt::{self, COLUMNS, REACH, SealedPrompt};
-use crate::{Store, StoreError, body};
+use crate::prompt::{self, COLUMNS, REACH, SealedPrompt, Texts};
+use crate::{Id, Store, StoreError, body};
 
 /// The shortest text that the index finds.
 const LEAST_CHARS: usize = 3;
 
-/// So many texts are looked at, the newest first.
-const MOST_TEXTS: i64 = 2000;
+/// So many pieces of a long text are looked for.
+const MOST_PIECES: usize = 24;
 
-/// After so many texts it is enough to have found more prompts than were asked for.
-const ENOUGH_TEXTS: usize = 64;
+/// So many places in the index are looked at for one piece, the newest first.
+const MOST_HOLDERS: i64 = 2000;
+
+/// After so many of them it is enough to have found more prompts than were asked for.
+const ENOUGH_HOLDERS: usize = 64;
+
+/// So many prompts are read to see whether a text runs on from one section into the next.
+const MOST_READ: usize = 500;
 
 /// The prompts that carried a text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carriers {
     /// The newest of them, the newest first.
-    pub prompts: Vec<SealedPrompt>,
+    pub prompts: Vec<Carrier>,
     /// Whether there may be more.
     pub more: bool,
+}
+
+/// A prompt that carried a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carrier {
+    /// The prompt.
+    pub prompt: SealedPrompt,
+    /// Its text.
+    pub text: String,
+    /// Where each byte of it came from.
+    pub source_map: SourceMap,
 }
 
 impl Store {
@@ -38,98 +60,255 @@ impl Store {
                 "a text that is looked for in all prompts has at least three characters",
             ));
         }
-        let (project, text) = (project.clone(), text.to_owned());
-        self.read(move |tx| carriers(tx, &project, &text, limit))
-            .await
+        let (project, text) = (project.key, text.to_owned());
+        self.read(move |tx| {
+            let mut search = Search {
+                project,
+                text: &text,
+                limit,
+                texts: Texts::default(),
+                found: Vec::new(),
+                seen: BTreeSet::new(),
+                read: 0,
+            };
+            search.run(tx)
+        })
+        .await
     }
 }
 
-fn carriers(
-    tx: &mut dyn Tx,
-    project: &Project,
-    text: &str,
+/// Something in the index that may hold a piece.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Holder {
+    /// A text of prompts.
+    Body(i64),
+    /// Where two of them meet, or one of them begins or ends.
+    Edge(Option<i64>, Option<i64>),
+}
+
+struct Search<'a> {
+    project: i64,
+    text: &'a str,
     limit: usize,
-) -> Result<Carriers, StoreError> {
-    // The beginning of the text is in a section or an edge, wherever the rest is.
-    let beginning = &text[..text.floor_char_boundary(REACH)];
-    let bodies = holders(tx, beginning)?;
-    let mut more = i64::try_from(bodies.len()) == Ok(MOST_TEXTS);
-    let mut found: BTreeSet<std::cmp::Reverse<crate::Id>> = BTreeSet::new();
-    let mut prompts: Vec<SealedPrompt> = Vec::new();
-    let most = i64::try_from(limit + 1).unwrap_or(i64::MAX);
-    for (nth, body) in bodies.into_iter().enumerate() {
-        // Texts come newest first, so that what follows is rarely in a newer prompt.
-        if nth >= ENOUGH_TEXTS && prompts.len() > limit {
-            more = true;
-            break;
+    texts: Texts,
+    found: Vec<SealedPrompt>,
+    seen: BTreeSet<Id>,
+    /// How many prompts were read.
+    read: usize,
+}
+
+impl Search<'_> {
+    fn run(&mut self, tx: &mut dyn Tx) -> Result<Carriers, StoreError> {
+        let Some((piece, holders)) = rarest(tx, self.text)? else {
+            return Ok(Carriers::default());
+        };
+        let mut more = i64::try_from(holders.len()) == Ok(MOST_HOLDERS);
+        for (nth, holder) in holders.into_iter().enumerate() {
+            // The newest come first, so that what follows is rarely in a newer prompt.
+            if nth >= ENOUGH_HOLDERS && self.found.len() > self.limit || self.read >= MOST_READ {
+                more = true;
+                break;
+            }
+            match holder {
+                Holder::Body(key) => self.in_body(tx, key, piece)?,
+                Holder::Edge(..) => self.walk(tx, holder, Whole::Unknown)?,
+            }
         }
-        let held = body::get_key(tx, body)?;
+        self.found
+            .sort_unstable_by_key(|prompt| std::cmp::Reverse(prompt.id));
+        more |= self.found.len() > self.limit;
+        self.found.truncate(self.limit);
+        let mut prompts = Vec::with_capacity(self.found.len());
+        for prompt in std::mem::take(&mut self.found) {
+            let (text, source_map) = self.texts.of(tx, &prompt)?;
+            prompts.push(Carrier {
+                prompt,
+                text,
+                source_map,
+            });
+        }
+        Ok(Carriers { prompts, more })
+    }
+
+    fn in_body(&mut self, tx: &mut dyn Tx, key: i64, piece: &str) -> Result<(), StoreError> {
+        let held = body::get_key(tx, key)?;
         let held = String::from_utf8_lossy(&held);
-        if !held.contains(beginning) {
-            continue;
+        if held.contains(self.text) {
+            return self.walk(tx, Holder::Body(key), Whole::Inside);
         }
-        let whole = held.contains(text);
-        let sql = format!(
-            "select {COLUMNS} from part a join prompt p on p.key = a.prompt \
-            where a.body = $1 and p.project = $2 and a.roles <> 2 order by p.id desc limit $3"
-        );
-        for row in tx.query(&sql, &[body.into(), project.key.into(), most.into()])? {
-            let prompt = prompt::read(&row)?;
-            let known = found.contains(&std::cmp::Reverse(prompt.id));
-            if known || !whole && !carries(tx, &prompt, text)? {
+        // The index finds more than what is asked for.
+        if held.contains(piece) {
+            return self.walk(tx, Holder::Body(key), Whole::Unknown);
+        }
+        Ok(())
+    }
+
+    /// Looks at the prompts of a holder, the newest first, until there are enough.
+    fn walk(&mut self, tx: &mut dyn Tx, holder: Holder, whole: Whole) -> Result<(), StoreError> {
+        let most = i64::try_from(self.limit + 1).unwrap_or(i64::MAX);
+        let page = match whole {
+            Whole::Inside => most,
+            Whole::Unknown => i64::try_from(MOST_READ).unwrap_or(i64::MAX),
+        };
+        let mut added = 0;
+        for prompt in prompts(tx, self.project, holder, page)? {
+            if self.seen.contains(&prompt.id) {
                 continue;
             }
-            found.insert(std::cmp::Reverse(prompt.id));
-            prompts.push(prompt);
+            if whole == Whole::Unknown {
+                if self.read >= MOST_READ {
+                    return Ok(());
+                }
+                self.read += 1;
+                if !self.texts.of(tx, &prompt)?.0.contains(self.text) {
+                    continue;
+                }
+            }
+            self.seen.insert(prompt.id);
+            self.found.push(prompt);
+            added += 1;
+            if added == most {
+                return Ok(());
+            }
         }
-        if prompts.len() > limit * 4 {
-            prompts.sort_unstable_by_key(|prompt| std::cmp::Reverse(prompt.id));
-            prompts.truncate(limit + 1);
+        Ok(())
+    }
+}
+
+/// Returns the piece of the text that the fewest prompts carry, with what may hold it; nothing if none does.
+fn rarest<'t>(
+    tx: &mut dyn Tx,
+    text: &'t str,
+) -> Result<Option<(&'t str, Vec<Holder>)>, StoreError> {
+    let mut best: Option<(i64, &str, Vec<Holder>)> = None;
+    for piece in pieces(text) {
+        let holders = holders(tx, piece)?;
+        if holders.is_empty() {
+            return Ok(None);
+        }
+        let mut carried = 0;
+        for holder in holders.iter().take(8) {
+            carried += count(tx, *holder)?;
+        }
+        // Whatever else holds it is carried by one prompt at least.
+        carried = carried.max(i64::try_from(holders.len()).unwrap_or(i64::MAX));
+        if best.as_ref().is_none_or(|(least, ..)| carried < *least) {
+            best = Some((carried, piece, holders));
         }
     }
-    prompts.sort_unstable_by_key(|prompt| std::cmp::Reverse(prompt.id));
-    more |= prompts.len() > limit;
-    prompts.truncate(limit);
-    Ok(Carriers { prompts, more })
+    Ok(best.map(|(_, piece, holders)| (piece, holders)))
 }
 
-/// Tells whether a text that runs over several sections is in a prompt.
-fn carries(tx: &mut dyn Tx, prompt: &SealedPrompt, text: &str) -> Result<bool, StoreError> {
-    let seal = prompt::load(tx, prompt)?;
-    Ok(seal.text().is_ok_and(|whole| whole.contains(text)))
+/// Whether the text stands in the holder, or has to be looked for in each prompt.
+#[derive(Clone, Copy, PartialEq)]
+enum Whole {
+    Inside,
+    Unknown,
 }
 
-/// Returns the texts that may hold a beginning, the newest first.
-fn holders(tx: &mut dyn Tx, beginning: &str) -> Result<Vec<i64>, StoreError> {
+/// Returns pieces of a text that are spread over all of it, each short enough to stand in a section or an edge.
+fn pieces(text: &str) -> Vec<&str> {
+    if text.len() <= REACH {
+        return vec![text];
+    }
+    let last = text.len() - REACH;
+    let count = (last.div_ceil(REACH / 2) + 1).min(MOST_PIECES);
+    let starts = (0..count).map(|nth| nth * last / (count - 1));
+    let piece = |start: usize| {
+        let start = text.ceil_char_boundary(start);
+        &text[start..text.floor_char_boundary(start + REACH)]
+    };
+    let pieces = starts.map(piece);
+    pieces
+        .filter(|piece| piece.chars().count() >= LEAST_CHARS)
+        .collect()
+}
+
+/// Returns how many prompts a holder stands in, of whatever project.
+fn count(tx: &mut dyn Tx, holder: Holder) -> Result<i64, StoreError> {
+    let of = |tx: &mut dyn Tx, body: i64| {
+        let sql = "select count(*) from part where body = $1";
+        tx.first(sql, &[body.into()])?
+            .map_or(Ok(0), |row| row.int(0))
+    };
+    match holder {
+        Holder::Body(body) => of(tx, body),
+        Holder::Edge(left, right) => {
+            let mut least = i64::MAX;
+            for body in [left, right].into_iter().flatten() {
+                least = least.min(of(tx, body)?);
+            }
+            Ok(least)
+        }
+    }
+}
+
+/// Returns the prompts of a holder, those that were sealed last first.
+fn prompts(
+    tx: &mut dyn Tx,
+    project: i64,
+    holder: Holder,
+    limit: i64,
+) -> Result<Vec<SealedPrompt>, StoreError> {
+    let (first, second) = match holder {
+        Holder::Body(body) | Holder::Edge(Some(body), None) | Holder::Edge(None, Some(body)) => {
+            (body, None)
+        }
+        Holder::Edge(Some(left), Some(right)) => (left, Some(right)),
+        Holder::Edge(None, None) => return Ok(Vec::new()),
+    };
+    let mut values: Vec<Value<'_>> = vec![first.into(), project.into(), limit.into()];
+    let mut both = "";
+    if let Some(second) = second {
+        both = " and exists (select 1 from part b where b.body = $4 and b.prompt = a.prompt)";
+        values.push(second.into());
+    }
+    // Shown are sections and frames; what only went in has the role 2, tools 4.
+    let sql = format!(
+        "select {COLUMNS} from part a join prompt p on p.key = a.prompt where a.body = $1 and p.project = $2 \
+        and a.roles not in (2, 4, 6){both} order by a.prompt desc limit $3"
+    );
+    let rows = tx.query(&sql, &values)?;
+    rows.iter().map(prompt::read).collect()
+}
+
+/// Returns what may hold a piece, the newest first.
+fn holders(tx: &mut dyn Tx, piece: &str) -> Result<Vec<Holder>, StoreError> {
+    let columns = "select c.body, e.left_body, e.right_body from";
     let (sql, pattern) = match tx.dialect() {
         Dialect::Sqlite => (
-            "select c.body from chunk_grams join chunk c on c.key = chunk_grams.rowid \
-            where chunk_grams match $1 order by chunk_grams.rowid desc limit $2",
-            grams(beginning),
+            format!(
+                "{columns} chunk_grams join chunk c on c.key = chunk_grams.rowid left join edge e on e.key = c.edge \
+                where chunk_grams match $1 order by chunk_grams.rowid desc limit $2"
+            ),
+            grams(piece),
         ),
         Dialect::Postgres => (
-            "select c.body from chunk c where c.grams like $1 order by c.key desc limit $2",
-            like(beginning),
+            format!(
+                "{columns} chunk c left join edge e on e.key = c.edge where c.grams like $1 order by c.key desc limit $2"
+            ),
+            like(piece),
         ),
     };
-    let rows = tx.query(sql, &[pattern.into(), MOST_TEXTS.into()])?;
-    let mut bodies = Vec::with_capacity(rows.len());
+    let rows = tx.query(&sql, &[pattern.into(), MOST_HOLDERS.into()])?;
+    let mut holders = Vec::with_capacity(rows.len());
     for row in rows {
-        let body = row.int(0)?;
-        if bodies.last() != Some(&body) {
-            bodies.push(body);
+        let holder = match row.maybe(0, Row::int)? {
+            Some(body) => Holder::Body(body),
+            None => Holder::Edge(row.maybe(1, Row::int)?, row.maybe(2, Row::int)?),
+        };
+        if holders.last() != Some(&holder) {
+            holders.push(holder);
         }
     }
-    Ok(bodies)
+    Ok(holders)
 }
 
 /// Returns the query for all groups of three characters of a text; one after the other, and the last one.
 fn grams(text: &str) -> String {
     let chars: Vec<char> = text.replace('\0', "\u{1}").chars().collect();
-    let mut grams: Vec<String> = chars
-        .chunks_exact(3)
-        .map(|three| three.iter().collect())
-        .collect();
+    let threes = chars.chunks_exact(3);
+    let mut grams: Vec<String> = threes.map(|three| three.iter().collect()).collect();
     grams.push(chars[chars.len().saturating_sub(3)..].iter().collect());
     let quoted = grams
         .iter()
@@ -156,5 +335,21 @@ mod tests {
     fn patterns_hold_every_sign_as_it_is() {
         assert_eq!(grams("a\"bcd"), "\"a\"\"b\" AND \"bcd\"");
         assert_eq!(like("5%_\\"), "%5\\%\\_\\\\%");
+    }
+
+    #[test]
+    fn pieces_are_spread_over_the_whole_text() {
+        let text = "é".repeat(500);
+        let pieces = pieces(&text);
+        assert_eq!(pieces.len(), MOST_PIECES);
+        assert!(
+            pieces
+                .iter()
+                .all(|piece| (60..=REACH).contains(&piece.len()))
+        );
+        assert_eq!(super::pieces("short"), ["short"]);
+        let middle = format!("{}{}", "a".repeat(50), "b".repeat(50));
+        let found = super::pieces(&middle);
+        assert!(found.iter().any(|piece| piece.contains("ab")), "{found:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::words::{Query, spaced};
 use super::{Hit, HitPlace, snippet};
 use crate::StoreError;
-use crate::db::{Dialect, Row, Tx, Value};
+use crate::db::{Dialect, Row, Tx};
 use crate::log::{self, Stream};
 use crate::prompt::REACH;
 
@@ -14,9 +14,23 @@ const HAS: &str = "select c.key from chunk c where c.body = $1 order by c.start 
 
 const HAS_WORDS: &str = "select 1 from chunk_words where rowid = $1";
 
-const ADD: &str = "insert into chunk (body, run, start) values ($1, $2, $3) returning key";
+/// What a piece belongs to, as its column.
+#[derive(Clone, Copy)]
+enum Owner {
+    Body(i64),
+    Edge(i64),
+    Run(i64),
+}
 
-const OF_BODY: &str = "select key from chunk where body = $1";
+impl Owner {
+    fn column(self) -> (&'static str, i64) {
+        match self {
+            Self::Body(key) => ("body", key),
+            Self::Edge(key) => ("edge", key),
+            Self::Run(key) => ("run", key),
+        }
+    }
+}
 
 /// Returns where the pieces of a text begin; each overlaps the one before by the longest beginning that is looked for.
 pub(crate) fn starts(text: &str) -> Vec<usize> {
@@ -33,7 +47,7 @@ fn piece(text: &str, start: usize) -> &str {
     &text[start..text.floor_char_boundary((start + CHUNK).min(text.len()))]
 }
 
-/// Puts a text of prompts into the index, with its words unless it is an edge.
+/// Puts a text of prompts into the index, with its words if it is a section.
 pub(crate) fn add_body(
     tx: &mut dyn Tx,
     body: i64,
@@ -46,19 +60,20 @@ pub(crate) fn add_body(
         if !with_words || has_words(tx, first)? {
             return Ok(());
         }
-        // It was an edge until now, and is a section as well.
+        // It was a frame until now, and is a section as well.
         remove_body(tx, body)?;
     }
     for start in starts(&text) {
         let piece = piece(&text, start);
-        let at = i64::try_from(start).unwrap_or(i64::MAX);
-        let key = add(tx, &[body.into(), Value::Null, at.into()])?;
-        add_grams(tx, key, piece)?;
-        if with_words {
-            add_words(tx, key, piece)?;
-        }
+        let words = with_words.then(|| spaced(piece));
+        add(tx, (Owner::Body(body), start), Some(piece), words)?;
     }
     Ok(())
+}
+
+/// Puts what stands where two sections meet into the index.
+pub(crate) fn add_edge(tx: &mut dyn Tx, edge: i64, text: &str) -> Result<(), StoreError> {
+    add(tx, (Owner::Edge(edge), 0), Some(text), None)
 }
 
 fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
@@ -69,44 +84,68 @@ fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
     Ok(tx.first(sql, &[chunk.into()])?.is_some())
 }
 
-fn add(tx: &mut dyn Tx, values: &[Value<'_>; 3]) -> Result<i64, StoreError> {
-    let row = tx.first(ADD, values)?;
-    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
-    row.ok_or_else(missing)?.int(0)
-}
-
-fn add_grams(tx: &mut dyn Tx, chunk: i64, piece: &str) -> Result<(), StoreError> {
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "insert into chunk_grams (rowid, text) values ($1, $2)",
-        Dialect::Postgres => "update chunk set grams = $2 where key = $1",
-    };
+/// Adds a piece, to be found by its groups of characters, by its words, or by both.
+fn add(
+    tx: &mut dyn Tx,
+    (owner, start): (Owner, usize),
+    text: Option<&str>,
+    words: Option<String>,
+) -> Result<(), StoreError> {
+    let (column, key) = owner.column();
+    let start = i64::try_from(start).unwrap_or(i64::MAX);
     // The character NUL cannot be stored in a text; nobody looks for it either.
-    tx.execute(sql, &[chunk.into(), piece.replace('\0', "\u{1}").into()])?;
-    Ok(())
-}
-
-fn add_words(tx: &mut dyn Tx, chunk: i64, piece: &str) -> Result<(), StoreError> {
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "insert into chunk_words (rowid, words) values ($1, $2)",
-        Dialect::Postgres => {
-            "update chunk set words = to_tsvector('simple'::regconfig, $2::text) where key = $1"
-        }
-    };
-    tx.execute(sql, &[chunk.into(), spaced(piece).into()])?;
+    let grams = text.map(|text| text.replace('\0', "\u{1}"));
+    if tx.dialect() == Dialect::Postgres {
+        let sql = format!(
+            "insert into chunk ({column}, start, grams, words) \
+            values ($1, $2, $3, to_tsvector('simple'::regconfig, $4::text))"
+        );
+        tx.execute(
+            &sql,
+            &[key.into(), start.into(), grams.into(), words.into()],
+        )?;
+        return Ok(());
+    }
+    let sql = format!("insert into chunk ({column}, start) values ($1, $2) returning key");
+    let row = tx.first(&sql, &[key.into(), start.into()])?;
+    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
+    let chunk = row.ok_or_else(missing)?.int(0)?;
+    if let Some(grams) = grams {
+        let sql = "insert into chunk_grams (rowid, text) values ($1, $2)";
+        tx.execute(sql, &[chunk.into(), grams.into()])?;
+    }
+    if let Some(words) = words {
+        let sql = "insert into chunk_words (rowid, words) values ($1, $2)";
+        tx.execute(sql, &[chunk.into(), words.into()])?;
+    }
     Ok(())
 }
 
 /// Takes a text of prompts out of the index.
 pub(crate) fn remove_body(tx: &mut dyn Tx, body: i64) -> Result<(), StoreError> {
+    remove(tx, Owner::Body(body))
+}
+
+/// Takes an edge out of the index.
+pub(crate) fn remove_edge(tx: &mut dyn Tx, edge: i64) -> Result<(), StoreError> {
+    remove(tx, Owner::Edge(edge))
+}
+
+fn remove(tx: &mut dyn Tx, owner: Owner) -> Result<(), StoreError> {
+    let (column, key) = owner.column();
     if tx.dialect() == Dialect::Sqlite {
-        for row in tx.query(OF_BODY, &[body.into()])? {
+        let sql = format!("select key from chunk where {column} = $1");
+        for row in tx.query(&sql, &[key.into()])? {
             for table in ["chunk_words", "chunk_grams"] {
                 let sql = format!("delete from {table} where rowid = $1");
                 tx.execute(&sql, &[row.int(0)?.into()])?;
             }
         }
     }
-    tx.execute("delete from chunk where body = $1", &[body.into()])?;
+    tx.execute(
+        &format!("delete from chunk where {column} = $1"),
+        &[key.into()],
+    )?;
     Ok(())
 }
 
@@ -155,8 +194,8 @@ fn add_log_piece(tx: &mut dyn Tx, run: i64, done: i64) -> Result<usize, StoreErr
         text.push('\n');
         last = row.int(0)?;
     }
-    let key = add(tx, &[Value::Null, run.into(), (done + 1).into()])?;
-    add_words(tx, key, &text)?;
+    let start = usize::try_from(done + 1).unwrap_or(usize::MAX);
+    add(tx, (Owner::Run(run), start), None, Some(spaced(&text)))?;
     tx.execute(SET_INDEXED, &[run.into(), last.max(done + 1).into()])?;
     Ok(text.len().max(1))
 }

@@ -10,8 +10,8 @@ mod words;
 use callsheet::Fingerprint;
 use serde::Serialize;
 
-pub use carry::Carriers;
-pub(crate) use index::{add_body, remove_body, starts};
+pub use carry::{Carrier, Carriers};
+pub(crate) use index::{add_body, add_edge, remove_body, remove_edge, starts};
 
 use self::index::CHUNK;
 use self::words::Query;

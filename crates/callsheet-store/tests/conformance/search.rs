@@ -17,6 +17,8 @@ on_both!(
     logs_are_found_once_they_are_indexed,
     exact_texts_are_found_wherever_they_stand,
     any_part_of_a_prompt_leads_to_it,
+    a_text_that_runs_on_leads_to_an_old_prompt,
+    the_index_finds_what_reading_everything_finds,
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
@@ -68,7 +70,7 @@ fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
     let text = "Login, login and login_form: fix src/login.rs.";
     let (often, _) = seal(&store, &project, text);
     let hit = search(&store, &project, "form").remove(0);
-    assert_eq!(hit.snippet, "in, login and login_form: fix src/login.rs.");
+    assert_eq!(hit.snippet, "login and login_form: fix src/login.rs.");
     let HitPlace::Prompt {
         prompts,
         section,
@@ -167,7 +169,7 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     ];
     for part in texts {
         let found = block_on(store.carriers(&project, part, 5)).unwrap();
-        let ids: Vec<_> = found.prompts.iter().map(|one| one.id).collect();
+        let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
         assert_eq!((ids, found.more), (vec![prompt.id], false), "{part:.60}");
     }
     for absent in ["Alpha", "alpha  ", "gamma", "% _ \\ '"] {
@@ -186,7 +188,83 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     }
     let found = block_on(store.carriers(&project, "alpha", 5)).unwrap();
     assert_eq!((found.prompts.len(), found.more), (5, true));
-    assert!(found.prompts.is_sorted_by(|one, other| one.id > other.id));
+    assert!(
+        found
+            .prompts
+            .is_sorted_by(|one, other| one.prompt.id > other.prompt.id)
+    );
+}
+
+/// What runs from a text that all prompts share into one that only an old one has.
+fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let shared: Vec<String> = (0..120).map(|n| format!("shared line {n}")).collect();
+    let shared = shared.join("\n");
+    let made: Vec<_> = (0..30)
+        .map(|number| {
+            let task = format!("Task {number} is like no other.");
+            let (_, seal) = composed(&[("a.md", &shared), ("b.md", &task)]);
+            block_on(store.seal(&project, seal)).unwrap().0
+        })
+        .collect();
+    for prompt in [&made[0], &made[7], &made[29]] {
+        let text = block_on(store.sealed(prompt)).unwrap().text().unwrap();
+        let task = text.find("Task ").unwrap();
+        for before in [3, 30, 90, 200, 900] {
+            let part = &text[task - before..task + 12];
+            let found = block_on(store.carriers(&project, part, 2)).unwrap();
+            let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
+            assert_eq!(
+                (ids, found.more),
+                (vec![prompt.id], false),
+                "{before} before"
+            );
+        }
+    }
+    let text = block_on(store.sealed(&made[0])).unwrap().text().unwrap();
+    let end = text.find("line 119").unwrap();
+    let all = block_on(store.carriers(&project, &text[end..end + 15], 2)).unwrap();
+    assert_eq!((all.prompts.len(), all.more), (2, true));
+}
+
+/// Many small prompts with much the same words: the index finds exactly what reading all of them finds.
+fn the_index_finds_what_reading_everything_finds(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let words = ["one ", "two\n", "é ", "x", "--- ", "\n\n"];
+    let mut dice = 0x0005_DEEC_E66D_u64;
+    let mut roll = |sides: usize| {
+        dice = dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(11);
+        (dice >> 33) as usize % sides
+    };
+    let mut texts = Vec::new();
+    for _ in 0..12 {
+        let mut file = || (0..roll(9)).map(|_| words[roll(6)]).collect::<String>();
+        let (a, b, c) = (file(), file(), file());
+        let (_, seal) = composed(&[("a.md", &a), ("b.md", &b), ("c.md", &c)]);
+        let (prompt, _) = block_on(store.seal(&project, seal)).unwrap();
+        let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+        texts.push((prompt.id, text));
+    }
+    for _ in 0..60 {
+        let (_, text) = &texts[roll(texts.len())];
+        let from = text.floor_char_boundary(roll(text.len()));
+        let to = text.ceil_char_boundary((from + 3 + roll(90)).min(text.len()));
+        let part = &text[from..to];
+        if part.chars().count() < 3 {
+            continue;
+        }
+        let carrying = texts.iter().filter(|(_, text)| text.contains(part));
+        let mut expected: Vec<_> = carrying.map(|(id, _)| *id).collect();
+        expected.sort_by_key(|id| std::cmp::Reverse(*id));
+        expected.dedup();
+        let found = block_on(store.carriers(&project, part, 50)).unwrap();
+        let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
+        assert_eq!(ids, expected, "{part:?}");
+    }
 }
 
 fn any_part_of_a_prompt_leads_to_it(place: &Place) {

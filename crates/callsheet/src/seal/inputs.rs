@@ -151,6 +151,11 @@ impl SealedInputs {
         self.options.redact != Level::Off
     }
 
+    /// Returns the fingerprint of the input document.
+    pub fn input_name(&self) -> Fingerprint {
+        self.input
+    }
+
     /// Returns the input document.
     pub fn input(&self) -> Result<Value, Error> {
         serde_json::from_str(self.text(self.input)?)
