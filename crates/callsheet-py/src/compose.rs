@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use callsheet::redact::{Key, Level};
 use callsheet::{Budget, Error, Inputs, Options, Root, recipe};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::composition::Composition;
 use crate::error::{Opening, exception};
-use crate::value::Converted;
+use crate::tools;
+use crate::value::{Converted, Wide};
 
 /// How a prompt is composed, as the keywords of the Python function say it.
 #[derive(Debug, FromPyObject)]
@@ -75,10 +77,22 @@ pub(crate) fn compose(
     let py = recipe.py();
     let name = recipe.to_str()?.to_owned();
     let Converted { value, wide } = Converted::new("input", input)?;
+    refuse_wide(&wide)?;
     let composed = py.detach(|| composed(&name, &value, root, asked));
     match composed {
         Ok(composed) => Ok(py.detach(|| Composition::new(composed, wide))),
         Err(error) => Err(exception(py, &error, Opening::Place)),
+    }
+}
+
+/// Refuses integers that no number of the library can hold, but in the tools, which come back as they were given.
+fn refuse_wide(wide: &[Wide]) -> PyResult<()> {
+    match wide.iter().find(|wide| !tools::are_in(wide)) {
+        Some(wide) => Err(PyValueError::new_err(format!(
+            "`{}`: an integer of more than 64 bits; give it as a str",
+            wide.shown()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tools::Tools;
 use crate::value::{Wide, to_python};
 
 /// A composed prompt with everything that explains it.
-#[pyclass(frozen, module = "callsheet")]
+#[pyclass(frozen, weakref, module = "callsheet")]
 #[derive(Debug)]
 pub(crate) struct Composition {
     record: Record,

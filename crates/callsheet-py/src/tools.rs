@@ -16,6 +16,11 @@ pub(crate) struct Tools {
     wide: Vec<Wide>,
 }
 
+/// Tells whether an integer of an input stands in its tools.
+pub(crate) fn are_in(wide: &Wide) -> bool {
+    wide.path.first() == Some(&Step::Key(FIELD.to_owned()))
+}
+
 impl Tools {
     /// Takes tools that Python gave as a list.
     pub(crate) fn given(list: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -29,9 +34,9 @@ impl Tools {
 
     /// Takes the tools of a prompt; `wide` are the integers of the input that they came from.
     pub(crate) fn composed(values: Vec<Value>, wide: Vec<Wide>) -> Self {
-        let ours = wide.into_iter().filter_map(|mut wide| {
-            let first = (!wide.path.is_empty()).then(|| wide.path.remove(0));
-            (first == Some(Step::Key(FIELD.to_owned()))).then_some(wide)
+        let ours = wide.into_iter().filter(are_in).map(|mut wide| {
+            wide.path.remove(0);
+            wide
         });
         let wide = ours.collect();
         Self { values, wide }

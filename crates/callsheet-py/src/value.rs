@@ -57,14 +57,30 @@ struct Converter {
 
 impl fmt::Display for Converter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        for step in &self.path {
+        write!(f, "{}{}", self.name, Path(&self.path))
+    }
+}
+
+/// The steps to a value, as people write them.
+struct Path<'a>(&'a [Step]);
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in self.0 {
             match step {
                 Step::Key(key) => write!(f, ".{key}")?,
                 Step::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
+    }
+}
+
+impl Wide {
+    /// Returns where it stands, as people write it.
+    pub(crate) fn shown(&self) -> String {
+        let path = Path(&self.path).to_string();
+        path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
 }
 

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import os
 import pickle
+import re
 import sys
 from pathlib import Path
 from types import MappingProxyType
@@ -136,9 +137,9 @@ def test_messages_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     composition = compose("messages", MESSAGES)
     assert composition.messages == messages == compose_messages(MESSAGES, root=tmp_path)
     assert composition.rendered != composition.text
-    run = {"task": {"id": 2**70, "title": "Count"}}
+    run = {"task": {"id": 2**60, "title": "Count"}}
     assert compose_run(run) == compose("run", run).text
-    assert f"- id: {2**70}\n- title: Count\n" in compose_run(run)
+    assert f"- id: {2**60}\n- title: Count\n" in compose_run(run)
     with pytest.raises(Error, match="^missing field `task`$"):
         compose_run({})
     with pytest.raises(Error, match="^missing field `mode`"):
@@ -244,3 +245,21 @@ def test_the_package_says_what_it_offers() -> None:
     assert callsheet.__version__.count(".") == 2
     for name, member in vars(callsheet.PromptBuilder).items():
         assert name.startswith("_") or member.__doc__, name
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ({"encoding": None}, "encoding cannot be a NoneType"),
+        ({"redact": 1}, "redact cannot be a int"),
+        ({"redact_key": 5}, "redact_key cannot be a int"),
+        ({"byte_budget": 1.5}, "'float' object cannot be interpreted as an integer"),
+    ],
+)
+def test_keywords_of_a_wrong_type_are_told(named: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(told)}$"):
+        compose("layers", {"rules": "a"}, **named)
+
+
+def test_a_budget_beyond_everything_is_none() -> None:
+    assert compose("layers", {"rules": "a"}, byte_budget=2**70).text == "a"

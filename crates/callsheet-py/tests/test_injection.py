@@ -167,3 +167,24 @@ def test_arguments_of_a_wrong_type_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Error) as caught:
         build_prompt_system_append(tmp_path / "missing", "dev", ["a"])
     assert (caught.value.kind, caught.value.file) == ("unreadable", str(tmp_path / "missing"))
+
+
+def test_what_is_there_and_not_taken_is_told(write: Write, tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = write({f"{IMPLEMENTATION}/a-1.md": "story"})
+    outside = tmp_path_factory.mktemp("elsewhere") / "outside.md"
+    outside.write_text("x")
+    files = [outside, "", "no-such.md", f"{IMPLEMENTATION}/a-1.md"]
+    text, events = heard(root, "dev", ["a-1"], additional_files=files)
+    assert paths(text) == [f"{IMPLEMENTATION}/a-1.md"]
+    message = f"{outside} leads out of the root: set `allow_outside` to take it anyway"
+    payload = {"command": "dev", "path": str(outside), "reason": "outside-root", "message": message}
+    assert events == [("injection:refused", payload)]
+
+
+def test_a_file_that_is_too_large_to_be_read_is_over_the_limit(write: Write) -> None:
+    root = write({f"{IMPLEMENTATION}/a-1.md": "story"})
+    huge = root / IMPLEMENTATION / "a-1-huge.md"
+    with huge.open("wb") as file:
+        file.truncate(33 << 20)
+    with pytest.raises(ValueError, match=r"^Injection size \([0-9]+ bytes\) exceeds maximum \(153600 bytes\)\."):
+        build_prompt_system_append(root, "dev", ["a-1"])

@@ -204,3 +204,15 @@ def test_rules_on_request() -> None:
     for empty in (PromptBuilder("p", rules=True), PromptBuilder(rule_manager=Rules("r"), rules=True)):
         asyncio.run(empty.load_relevant_rules("q"))
         assert empty.build_task_prompt() == ""
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_a_failure_without_words_is_swallowed_too() -> None:
+    builder = loaded(Memory(Mute()))
+    assert builder.build_task_prompt() == ""
+    events = builder.compose().events
+    assert [event["type"] for event in events] == ["layer:failed"]

@@ -6,7 +6,9 @@ import asyncio
 import datetime
 import decimal
 import enum
+import fractions
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -154,12 +156,23 @@ def test_build_gives_a_tuple_and_tools_cross_the_border_unchanged() -> None:
         assert repr(found) == repr(tools), "types and the order of keys are the same"
 
 
-def test_wide_integers_are_never_floats() -> None:
-    data = {"wide": 2**70, "edge": 2**64 - 1, "below": -(2**63), "float": 0.5, "list": [1, 2**70]}
+def test_integers_are_never_floats() -> None:
+    data = {"edge": 2**64 - 1, "below": -(2**63), "float": 0.5, "list": [1, 2**64 - 1]}
     text = compose("layers", {"context": [{"name": "x", "data": data}]}).text
-    lines = [f"- **wide:** {2**70}", f"- **edge:** {2**64 - 1}", f"- **below:** {-(2**63)}", "- **float:** 0.5"]
-    # Within a list it is a text, as JSON has it for programs that read numbers as floats.
-    assert text == "\n".join(["## X", *lines, f'- **list:** [1,"{2**70}"]'])
+    lines = [f"- **edge:** {2**64 - 1}", f"- **below:** {-(2**63)}", "- **float:** 0.5"]
+    assert text == "\n".join(["## X", *lines, f"- **list:** [1,{2**64 - 1}]"])
+
+
+@pytest.mark.parametrize(
+    ("input", "path"),
+    [
+        ({"rules": 2**70}, "rules"),
+        ({"context": [{"name": "x", "data": {"n": [-(2**70)]}}]}, "context[0].data.n[0]"),
+    ],
+)
+def test_an_integer_that_no_number_can_hold_is_told(input: dict[str, object], path: str) -> None:
+    with pytest.raises(ValueError, match=rf"^`{re.escape(path)}`: an integer of more than 64 bits; give it as a str$"):
+        compose("layers", input)
 
 
 def test_a_name_is_never_printed_whatever_it_is() -> None:
@@ -185,3 +198,9 @@ def test_a_lone_surrogate_is_an_error_and_nothing_is_replaced(write: Write) -> N
         with pytest.raises(UnicodeEncodeError):
             call()
     assert builder.build() == ("", [])
+
+
+@pytest.mark.parametrize("depth", [decimal.Decimal("1.5"), fractions.Fraction(3, 2), decimal.Decimal("Infinity"), 1.5])
+def test_a_depth_that_is_not_whole_is_none(depth: Any) -> None:
+    with pytest.raises(ValueError, match="^depth must be an integer, not "):
+        PromptBuilder().add_context_section("task_depth", {"depth": depth})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -191,9 +192,12 @@ def _texts(variables: Any) -> list[tuple[str, str]]:
 
 def _integer(name: str, value: Any) -> int:
     """Returns what `int()` makes of a depth; a number that is not whole has no depth."""
-    if isinstance(value, float) and not value.is_integer():
+    try:
+        number = int(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be an integer, not {value!r}") from None
+    if isinstance(value, numbers.Number) and number != value:
         raise ValueError(f"{name} must be an integer, not {value!r}")
-    number = int(value)
     if abs(number) >= 1 << 127:
         raise ValueError(f"{name} is too large")
     return number
@@ -212,5 +216,8 @@ def _copied(value: Any) -> Any:
 
 def _told(error: Exception) -> str:
     """Returns what an exception says, in words that can be printed."""
-    text = f"{type(error).__name__}: {error}"
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:
+        text = type(error).__name__
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
@@ -20,6 +21,10 @@ _AS_IT_IS: dict[str, Any] = {
     "redact": False,
     "redact_key": None,
 }
+
+
+# What was asked for, is there, and is not in the text; what does not exist or is no text is passed over in silence.
+_REFUSED = {"outside-root": "leads out of the root", "name-not-utf8": "has a name that is no UTF-8 text"}
 
 
 def compose(
@@ -56,10 +61,10 @@ def compose(
     asked = {
         "byte_budget": _amount("byte_budget", byte_budget),
         "token_budget": _amount("token_budget", token_budget),
-        "encoding": encoding,
+        "encoding": _typed("encoding", encoding, str),
         "count_tokens": bool(count_tokens),
-        "redact": redact,
-        "redact_key": redact_key,
+        "redact": _typed("redact", redact, (bool, str)),
+        "redact_key": redact_key if redact_key is None else _typed("redact_key", redact_key, str),
     }
     return _native.compose(recipe, input, _folder(root), asked)
 
@@ -114,7 +119,8 @@ def build_prompt_system_append(
         include_discovery: Whether discovery files of the stories are injected.
         include_tech_spec: Whether tech-spec files of the stories are injected.
         additional_files: More files, in this order; a relative path is relative to the root.
-        on_event: Called with type and payload for each event, such as `injection:warning` or `injection:empty`.
+        on_event: Called with type and payload for each event, such as `injection:warning` or `injection:empty`, and with
+            `injection:refused` for a file that is there and was not taken, such as one outside the root.
         match: `"key"` takes a key only where no letter or digit touches it, `"substring"` anywhere in a name.
         allow_outside: Whether additional files may lie outside the root.
 
@@ -127,7 +133,8 @@ def build_prompt_system_append(
         "include_project_context": bool(include_project_context),
         "include_discovery": bool(include_discovery),
         "include_tech_spec": bool(include_tech_spec),
-        "additional_files": _listed("additional_files", additional_files or ()),
+        # A path of nothing is the root, and no file.
+        "additional_files": [file for file in _listed("additional_files", additional_files or ()) if file != ""],
         "match": match,
         "allow_outside": bool(allow_outside),
     }
@@ -135,7 +142,16 @@ def build_prompt_system_append(
     if on_event is not None:
         for event in composition.events:
             on_event(event["type"], event["payload"])
+        for omission in composition.manifest["omissions"]:
+            if omission["reason"] in _REFUSED:
+                on_event("injection:refused", _refusal(command_name, omission))
     return composition.text
+
+
+def _refusal(command_name: str, omission: dict[str, Any]) -> dict[str, Any]:
+    path, reason, detail = omission["name"], omission["reason"], omission.get("detail", "")
+    message = f"{path} {_REFUSED[reason]}" + (f": {detail}" if detail else "")
+    return {"command": command_name, "path": path, "reason": reason, "message": message}
 
 
 def _folder(root: StrPath | None) -> str:
@@ -145,7 +161,14 @@ def _folder(root: StrPath | None) -> str:
 def _amount(name: str, amount: int | None) -> int | None:
     if amount is not None and operator.index(amount) < 0:
         raise ValueError(f"{name} must not be negative")
-    return amount
+    # More than there can be is no limit at all.
+    return amount if amount is None else min(operator.index(amount), sys.maxsize)
+
+
+def _typed(name: str, value: Any, kind: type | tuple[type, ...]) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} cannot be a {type(value).__name__}")
+    return value
 
 
 def _listed(name: str, items: Iterable[StrPath]) -> list[StrPath]:
