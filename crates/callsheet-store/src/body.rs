@@ -99,27 +99,43 @@ pub(crate) fn find(tx: &mut dyn Tx, name: Fingerprint) -> Result<Option<i64>, St
     row.map(|row| row.int(0)).transpose()
 }
 
-/// Keeps a text, compared with what stood in its place before; returns its key and whether it is new.
+/// What a new text may be kept as a difference to.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Likes<'a> {
+    /// What stood in its place before.
+    pub(crate) slot: Option<Slot<'a>>,
+    /// A text that is kept already and that it holds.
+    pub(crate) held: Option<(i64, &'a [u8])>,
+}
+
+/// Keeps a text, as a difference where that pays; returns its key and whether it is new.
 pub(crate) fn put(
     tx: &mut dyn Tx,
     name: Fingerprint,
     text: &[u8],
-    slot: Option<Slot<'_>>,
+    likes: Likes<'_>,
 ) -> Result<(i64, bool), StoreError> {
     if let Some(key) = find(tx, name)? {
         return Ok((key, false));
     }
     let alone = pack::alone(text);
-    let base = match slot {
-        Some(slot) => slot.base(tx)?,
-        None => None,
-    };
-    let delta = base.map(|base| (base.key, pack::against(text, &base.text)));
+    let mut deltas = Vec::new();
+    if let Some(slot) = likes.slot
+        && let Some(base) = slot.base(tx)?
+    {
+        deltas.push((base.key, pack::against(text, &base.text)));
+    }
+    if let Some((key, held)) = likes.held
+        && is_alone(tx, key)?
+    {
+        deltas.push((key, pack::against(text, held)));
+    }
     // A difference that saves little is not worth a second row to read.
-    let delta = delta.filter(|(_, packed)| packed.len() < alone.len() / 4 * 3);
-    let (base, packed) = match delta {
-        Some((base, packed)) if pack::needs_base(&packed) => (Some(base), packed),
-        _ => (None, alone),
+    let worth = |packed: &[u8]| pack::needs_base(packed) && packed.len() < alone.len() / 4 * 3;
+    let delta = deltas.into_iter().filter(|(_, packed)| worth(packed));
+    let (base, packed) = match delta.min_by_key(|(_, packed)| packed.len()) {
+        Some((base, packed)) => (Some(base), packed),
+        None => (None, alone),
     };
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
     let values = [
@@ -134,10 +150,16 @@ pub(crate) fn put(
         return Ok((key, false));
     };
     let key = row.int(0)?;
-    if let (Some(slot), None, true) = (slot, base, text.len() >= LEAST_BASE) {
+    if let (Some(slot), None, true) = (likes.slot, base, text.len() >= LEAST_BASE) {
         slot.set(tx, key)?;
     }
     Ok((key, true))
+}
+
+/// Tells whether a text is kept without the help of another.
+fn is_alone(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
+    let sql = "select 1 from body where key = $1 and base is null";
+    Ok(tx.first(sql, &[key.into()])?.is_some())
 }
 
 /// Returns a text, which is what its fingerprint says.

@@ -2,7 +2,10 @@
 //!
 //! What is unpacked is not trusted: it never grows beyond the size that was noted for it.
 
-use std::io::{Read as _, Write as _};
+use zstd::zstd_safe::{CParameter, DParameter};
+
+/// The largest text that is unpacked.
+const LARGEST: u64 = 1 << 30;
 
 /// As it is.
 const RAW: u8 = 0;
@@ -51,8 +54,8 @@ pub(crate) fn unpack(packed: &[u8], bytes: i64, base: &[u8]) -> Result<Vec<u8>, 
     let (codec, rest) = packed.split_first().ok_or("it is empty")?;
     let text = match *codec {
         RAW => rest.to_vec(),
-        ZSTD => decompress(rest, &[], size).ok_or("it cannot be unpacked")?,
-        DELTA => decompress(rest, base, size).ok_or("it cannot be unpacked")?,
+        ZSTD => decompress(rest, &[], size)?,
+        DELTA => decompress(rest, base, size)?,
         _ => return Err("it is packed in an unknown way"),
     };
     if text.len() as u64 == size {
@@ -71,21 +74,25 @@ fn coded(codec: u8, bytes: &[u8]) -> Vec<u8> {
 
 /// Compresses with a checksum, by which a changed byte is found.
 fn compress(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = zstd::stream::Encoder::with_dictionary(Vec::new(), LEVEL, base).ok()?;
-    encoder.include_checksum(true).ok()?;
-    encoder.set_pledged_src_size(Some(text.len() as u64)).ok()?;
-    encoder.write_all(text).ok()?;
-    encoder.finish().ok()
+    let mut packer = zstd::bulk::Compressor::with_dictionary(LEVEL, base).ok()?;
+    packer.set_parameter(CParameter::ChecksumFlag(true)).ok()?;
+    packer.compress(text).ok()
 }
 
-fn decompress(packed: &[u8], base: &[u8], most: u64) -> Option<Vec<u8>> {
-    let mut decoder = zstd::stream::Decoder::with_dictionary(packed, base).ok()?;
-    decoder.window_log_max(WINDOW).ok()?;
-    let mut text = Vec::new();
-    // One more than allowed, so that what is too long is seen to be so.
-    let mut limited = decoder.take(most.checked_add(1)?);
-    limited.read_to_end(&mut text).ok()?;
-    Some(text)
+/// Unpacks what says of itself that it has so many bytes.
+fn decompress(packed: &[u8], base: &[u8], bytes: u64) -> Result<Vec<u8>, &'static str> {
+    let broken = "it cannot be unpacked";
+    let told = zstd::zstd_safe::get_frame_content_size(packed).map_err(|_| broken)?;
+    if told != Some(bytes) || bytes > LARGEST {
+        return Err("its size is another");
+    }
+    let size = usize::try_from(bytes).map_err(|_| broken)?;
+    let unpacker = zstd::bulk::Decompressor::with_dictionary(base);
+    let mut unpacker = unpacker.map_err(|_| broken)?;
+    unpacker
+        .set_parameter(DParameter::WindowLogMax(WINDOW))
+        .map_err(|_| broken)?;
+    unpacker.decompress(packed, size).map_err(|_| broken)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use callsheet::Fingerprint;
 use callsheet::manifest::SectionRecord;
 
 /// How far an edge reaches into a section; the beginning of a text that is looked for may be so long.
-pub(crate) const REACH: usize = 64;
+pub(crate) const REACH: usize = 32;
 
 /// What stands where two sections meet, or before the first and after the last.
 #[derive(Clone, Debug, PartialEq, Eq)]

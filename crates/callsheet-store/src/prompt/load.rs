@@ -13,6 +13,9 @@ use crate::{StoreError, body, pack};
 const READ_DOCUMENTS: &str = "select d.kind, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
     join body b on b.key = d.base where d.prompt = $1 order by d.kind";
 
+const READ_DOCUMENT: &str = "select d.kind, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
+    join body b on b.key = d.base where d.prompt = $1 and d.kind = $2";
+
 /// Returns what was sealed with a prompt, after proving it.
 pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
     let place = format!("{}: prompt {}", tx.store(), prompt.id);
@@ -45,21 +48,15 @@ pub(crate) struct Texts {
 const MOST_BYTES: usize = 64 << 20;
 
 impl Texts {
-    /// Returns the text of a prompt, and where its bytes came from.
+    /// Returns the text of a prompt.
     pub(crate) fn of(
         &mut self,
         tx: &mut dyn Tx,
         prompt: &SealedPrompt,
-    ) -> Result<(String, SourceMap), StoreError> {
-        let place = format!("{}: prompt {}", tx.store(), prompt.id);
-        let damaged = |why: String| StoreError::damaged(&place, why);
-        let documents = documents(tx, prompt)?.map_err(damaged)?;
-        let mut seal = Seal {
-            documents,
-            bodies: BTreeMap::new(),
-        };
-        let manifest = seal.manifest();
-        let manifest = manifest.map_err(|error| damaged(error.detail().to_owned()))?;
+    ) -> Result<String, StoreError> {
+        let mut seal = some_documents(tx, prompt, &[MANIFEST, LAYOUT])?;
+        let damaged = |error: callsheet::Error| told(tx, prompt, error.detail());
+        let manifest = seal.manifest().map_err(damaged)?;
         for section in &manifest.sections {
             let name = section.fingerprint;
             let text = match self.bodies.get(&name) {
@@ -68,8 +65,8 @@ impl Texts {
             };
             seal.bodies.insert(name, text);
         }
-        let text = seal.text().and_then(|text| Ok((text, seal.source_map()?)));
-        text.map_err(|error| damaged(error.detail().to_owned()))
+        seal.text()
+            .map_err(|error| told(tx, prompt, error.detail()))
     }
 
     fn read(&mut self, tx: &mut dyn Tx, name: Fingerprint) -> Result<Arc<[u8]>, StoreError> {
@@ -81,6 +78,45 @@ impl Texts {
         self.bodies.insert(name, Arc::clone(&text));
         Ok(text)
     }
+}
+
+/// Returns where each byte of the text of a prompt came from.
+pub(crate) fn source_map(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<SourceMap, StoreError> {
+    let seal = some_documents(tx, prompt, &[MAP])?;
+    seal.source_map()
+        .map_err(|error| told(tx, prompt, error.detail()))
+}
+
+const MANIFEST: usize = 0;
+const MAP: usize = 1;
+const LAYOUT: usize = 2;
+
+/// Returns a seal of which only some documents are there.
+fn some_documents(
+    tx: &mut dyn Tx,
+    prompt: &SealedPrompt,
+    wanted: &[usize],
+) -> Result<Seal, StoreError> {
+    let mut documents = <[String; 4]>::default();
+    for &kind in wanted {
+        let number = i64::try_from(kind).unwrap_or(i64::MAX);
+        let row = tx.first(READ_DOCUMENT, &[prompt.key.into(), number.into()])?;
+        let read = row
+            .as_ref()
+            .map_or_else(|| Err("it is not there".to_owned()), unpacked);
+        documents[kind] = read.map_err(|why| {
+            let why = format!("{}: {why}", DOCUMENTS[kind]);
+            told(tx, prompt, &why)
+        })?;
+    }
+    Ok(Seal {
+        documents,
+        bodies: BTreeMap::new(),
+    })
+}
+
+fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError {
+    StoreError::damaged(format!("{}: prompt {}", tx.store(), prompt.id), why)
 }
 
 /// Returns the documents of a prompt, or which of them is not in order.

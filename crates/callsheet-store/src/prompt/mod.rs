@@ -13,7 +13,7 @@ use callsheet::{Fingerprint, Seal};
 use serde::Serialize;
 
 pub(crate) use edge::REACH;
-pub(crate) use load::{Texts, load};
+pub(crate) use load::{Texts, load, source_map};
 pub(crate) use seal::put;
 pub(crate) use verify::verify;
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::edge::{self, Edge};
 use super::{FRAME, INPUT, SECTION, SealedPrompt, TOOL};
-use crate::body::{self, Slot};
+use crate::body::{self, Likes, Slot};
 use crate::db::{Dialect, Tx, Value, groups};
 use crate::project::Project;
 use crate::{Id, StoreError, event, pack, search};
@@ -132,7 +132,8 @@ fn put_document(
             (base.key, packed)
         }
         _ => {
-            let (base, _) = body::put(tx, Fingerprint::of(text), text.as_bytes(), None)?;
+            let name = Fingerprint::of(text);
+            let (base, _) = body::put(tx, name, text.as_bytes(), Likes::default())?;
             slot.set(tx, base)?;
             let like = body::get_key(tx, base)?;
             (base, packed(&like))
@@ -154,6 +155,8 @@ fn put_document(
 pub(super) struct Contents {
     manifest: Manifest,
     texts: BTreeMap<Fingerprint, Part>,
+    /// The input document.
+    input: Fingerprint,
     /// What stands where its sections meet.
     pub(super) edges: Vec<Edge>,
     /// The names of everything that went in.
@@ -173,6 +176,7 @@ impl Contents {
         let (manifest, inputs) = (seal.manifest()?, seal.inputs()?);
         let mut contents = Self {
             texts: BTreeMap::new(),
+            input: inputs.input_name(),
             edges: Vec::new(),
             sources: sources(seal, &inputs)?,
             manifest,
@@ -226,15 +230,30 @@ impl Contents {
         texts.map(|(name, part)| (*name, part.roles)).collect()
     }
 
+    /// Returns the longest section that came from the input.
+    fn longest(&self, keys: &BTreeMap<Fingerprint, i64>) -> Option<(i64, &[u8])> {
+        let sections = self.manifest.sections.iter();
+        let given = sections.filter(|section| section.source.starts_with("input:"));
+        let longest = given.max_by_key(|section| section.bytes)?;
+        let part = self.texts.get(&longest.fingerprint)?;
+        Some((*keys.get(&longest.fingerprint)?, &part.text))
+    }
+
     fn put_parts(&self, tx: &mut dyn Tx, project: &Project, prompt: i64) -> Result<(), StoreError> {
         let mut rows: Vec<[Value<'_>; 3]> = Vec::with_capacity(self.texts.len());
         let mut keys: BTreeMap<Fingerprint, i64> = BTreeMap::new();
-        for (name, part) in &self.texts {
+        // The input comes last: it often holds what has become a section.
+        let (input, others): (Vec<_>, Vec<_>) = self
+            .texts
+            .iter()
+            .partition(|(name, _)| **name == self.input);
+        for (name, part) in others.into_iter().chain(input) {
+            let held = (*name == self.input).then(|| self.longest(&keys)).flatten();
             let slot = part.place.as_ref().map(|place| Slot {
                 project: project.key,
                 name: place,
             });
-            let (key, _) = body::put(tx, *name, &part.text, slot)?;
+            let (key, _) = body::put(tx, *name, &part.text, Likes { slot, held })?;
             keys.insert(*name, key);
             if part.roles & (SECTION | FRAME) != 0 {
                 search::add_body(tx, key, &part.text, part.roles & SECTION != 0)?;

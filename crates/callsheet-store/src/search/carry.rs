@@ -22,7 +22,10 @@ const MOST_PIECES: usize = 24;
 const MOST_HOLDERS: i64 = 2000;
 
 /// After so many of them it is enough to have found more prompts than were asked for.
-const ENOUGH_HOLDERS: usize = 64;
+const ENOUGH_HOLDERS: usize = 24;
+
+/// So many prompts are looked at in one go.
+const PAGE: i64 = 32;
 
 /// So many prompts are read to see whether a text runs on from one section into the next.
 const MOST_READ: usize = 500;
@@ -120,7 +123,8 @@ impl Search<'_> {
         self.found.truncate(self.limit);
         let mut prompts = Vec::with_capacity(self.found.len());
         for prompt in std::mem::take(&mut self.found) {
-            let (text, source_map) = self.texts.of(tx, &prompt)?;
+            let text = self.texts.of(tx, &prompt)?;
+            let source_map = prompt::source_map(tx, &prompt)?;
             prompts.push(Carrier {
                 prompt,
                 text,
@@ -145,33 +149,34 @@ impl Search<'_> {
 
     /// Looks at the prompts of a holder, the newest first, until there are enough.
     fn walk(&mut self, tx: &mut dyn Tx, holder: Holder, whole: Whole) -> Result<(), StoreError> {
-        let most = i64::try_from(self.limit + 1).unwrap_or(i64::MAX);
-        let page = match whole {
-            Whole::Inside => most,
-            Whole::Unknown => i64::try_from(MOST_READ).unwrap_or(i64::MAX),
-        };
-        let mut added = 0;
-        for prompt in prompts(tx, self.project, holder, page)? {
-            if self.seen.contains(&prompt.id) {
-                continue;
-            }
-            if whole == Whole::Unknown {
-                if self.read >= MOST_READ {
-                    return Ok(());
-                }
-                self.read += 1;
-                if !self.texts.of(tx, &prompt)?.0.contains(self.text) {
+        let (mut added, mut before) = (0, i64::MAX);
+        loop {
+            let page = prompts(tx, self.project, holder, before)?;
+            for prompt in &page {
+                before = prompt.key;
+                if self.seen.contains(&prompt.id) {
                     continue;
                 }
+                if whole == Whole::Unknown {
+                    if self.read >= MOST_READ {
+                        return Ok(());
+                    }
+                    self.read += 1;
+                    if !self.texts.of(tx, prompt)?.contains(self.text) {
+                        continue;
+                    }
+                }
+                self.seen.insert(prompt.id);
+                self.found.push(prompt.clone());
+                added += 1;
+                if added > self.limit {
+                    return Ok(());
+                }
             }
-            self.seen.insert(prompt.id);
-            self.found.push(prompt);
-            added += 1;
-            if added == most {
+            if i64::try_from(page.len()) != Ok(PAGE) {
                 return Ok(());
             }
         }
-        Ok(())
     }
 }
 
@@ -181,10 +186,14 @@ fn rarest<'t>(
     text: &'t str,
 ) -> Result<Option<(&'t str, Vec<Holder>)>, StoreError> {
     let mut best: Option<(i64, &str, Vec<Holder>)> = None;
-    for piece in pieces(text) {
+    let pieces = pieces(text);
+    for &piece in &pieces {
         let holders = holders(tx, piece)?;
         if holders.is_empty() {
             return Ok(None);
+        }
+        if pieces.len() == 1 {
+            return Ok(Some((piece, holders)));
         }
         let mut carried = 0;
         for holder in holders.iter().take(8) {
@@ -243,12 +252,12 @@ fn count(tx: &mut dyn Tx, holder: Holder) -> Result<i64, StoreError> {
     }
 }
 
-/// Returns the prompts of a holder, those that were sealed last first.
+/// Returns some prompts of a holder, those that were stored last first.
 fn prompts(
     tx: &mut dyn Tx,
     project: i64,
     holder: Holder,
-    limit: i64,
+    before: i64,
 ) -> Result<Vec<SealedPrompt>, StoreError> {
     let (first, second) = match holder {
         Holder::Body(body) | Holder::Edge(Some(body), None) | Holder::Edge(None, Some(body)) => {
@@ -257,16 +266,16 @@ fn prompts(
         Holder::Edge(Some(left), Some(right)) => (left, Some(right)),
         Holder::Edge(None, None) => return Ok(Vec::new()),
     };
-    let mut values: Vec<Value<'_>> = vec![first.into(), project.into(), limit.into()];
+    let mut values: Vec<Value<'_>> = vec![first.into(), project.into(), before.into(), PAGE.into()];
     let mut both = "";
     if let Some(second) = second {
-        both = " and exists (select 1 from part b where b.body = $4 and b.prompt = a.prompt)";
+        both = " and exists (select 1 from part b where b.body = $5 and b.prompt = a.prompt)";
         values.push(second.into());
     }
     // Shown are sections and frames; what only went in has the role 2, tools 4.
     let sql = format!(
         "select {COLUMNS} from part a join prompt p on p.key = a.prompt where a.body = $1 and p.project = $2 \
-        and a.roles not in (2, 4, 6){both} order by a.prompt desc limit $3"
+        and a.prompt < $3 and a.roles not in (2, 4, 6){both} order by a.prompt desc limit $4"
     );
     let rows = tx.query(&sql, &values)?;
     rows.iter().map(prompt::read).collect()
@@ -345,7 +354,7 @@ mod tests {
         assert!(
             pieces
                 .iter()
-                .all(|piece| (60..=REACH).contains(&piece.len()))
+                .all(|piece| (REACH - 4..=REACH).contains(&piece.len()))
         );
         assert_eq!(super::pieces("short"), ["short"]);
         let middle = format!("{}{}", "a".repeat(50), "b".repeat(50));
