@@ -41,7 +41,7 @@ fn the_newest_stay() {
     [ID1]
     [ID2]
     --- stderr
-    would remove 2 prompts, 10 texts that only they carried, 726 bytes
+    would remove 2 prompts, 4 texts that only they carried, 116 bytes
     ");
     assert_eq!(ids(&project), all, "a dry run removes nothing");
     assert_eq!(
@@ -54,7 +54,7 @@ fn the_newest_stay() {
     [ID1]
     [ID2]
     --- stderr
-    removed 2 prompts, 10 texts that only they carried, 726 bytes
+    removed 2 prompts, 4 texts that only they carried, 116 bytes
     ");
     assert_eq!(ids(&project), all[..2]);
     insta::assert_snapshot!(project.callsheet(&["gc", "--keep", "2"]), @"
@@ -65,7 +65,7 @@ fn the_newest_stay() {
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"
     exit: 0
     --- stderr
-    5 events, 1 project, 2 prompts, 24 texts checked: nothing was changed
+    5 events, 1 project, 2 prompts, 17 texts checked: nothing was changed
     ");
     for id in &all[..2] {
         // What they share with those that went is still there.

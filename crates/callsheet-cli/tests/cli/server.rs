@@ -113,7 +113,7 @@ fn everything_works_on_a_server() {
     insta::assert_snapshot!(told(&project, &database, &["verify"]), @"
     exit: 0
     --- stderr
-    2 events, 1 project, 2 prompts, 18 texts checked: nothing was changed
+    2 events, 1 project, 2 prompts, 11 texts checked: nothing was changed
     ");
     insta::assert_snapshot!(told(&project, &database, &["show", &one]), @"
     exit: 0
@@ -186,7 +186,7 @@ fn everything_works_on_a_server() {
     --- stdout
     [ID2]
     --- stderr
-    removed 1 prompt, 5 texts that only they carried, 371 bytes
+    removed 1 prompt, 2 texts that only they carried, 62 bytes
     ");
     assert_eq!(project.run(&["show", &one]).code(), Some(2));
     insta::assert_snapshot!(told(&project, &database, &["import", bundle]), @"

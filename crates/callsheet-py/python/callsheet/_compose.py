@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from . import _native
+from ._errors import Error
 from ._native import Composition
 
 StrPath = str | os.PathLike[str]
@@ -22,6 +23,9 @@ _AS_IT_IS: dict[str, Any] = {
     "redact_key": None,
 }
 
+
+# What the recipe takes unless its input says otherwise.
+_MOST_BYTES = 153600
 
 # What was asked for, is there, and is not in the text; what does not exist or is no text is passed over in silence.
 _REFUSED = {"outside-root": "leads out of the root", "name-not-utf8": "has a name that is no UTF-8 text"}
@@ -139,10 +143,20 @@ def build_prompt_system_append(
         "allow_outside": bool(allow_outside),
     }
     composition = _native.compose("injection", input, os.fspath(project_root), _AS_IT_IS)
+    omissions = composition.manifest["omissions"]
+    unread = sum(omission["bytes"] for omission in omissions if omission["reason"] == "too-large")
+    if unread:
+        # What is too large to be read would not fit either.
+        size = len(composition.text.encode()) + unread
+        raise Error(
+            f"Injection size ({size} bytes) exceeds maximum ({_MOST_BYTES} bytes). "
+            f"Consider reducing included files for command '{command_name}'.",
+            kind="over-budget",
+        )
     if on_event is not None:
         for event in composition.events:
             on_event(event["type"], event["payload"])
-        for omission in composition.manifest["omissions"]:
+        for omission in omissions:
             if omission["reason"] in _REFUSED:
                 on_event("injection:refused", _refusal(command_name, omission))
     return composition.text

@@ -28,7 +28,7 @@ use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
 use crate::tokens::Encoding;
-use crate::{Error, ErrorKind, Event, Fingerprint, Omission, Reason};
+use crate::{Error, ErrorKind, Event, Fingerprint};
 
 /// What a composition may look at besides its input.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ fn put_together(
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
     }
-    check_limits(recipe, fields, &manifest, &omissions, &mut events)?;
+    check_limits(recipe, fields, &manifest, &mut events)?;
     if nothing_found && let Some(notice) = &recipe.empty {
         events.push(notice.event(fields, &[]));
     }
@@ -207,16 +207,9 @@ fn check_limits(
     recipe: &Recipe,
     fields: &Map<String, Value>,
     manifest: &Manifest,
-    omissions: &[Omission],
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     let (bytes, tokens) = (manifest.bytes, manifest.tokens);
-    // A file that is too large to be read could not fit either; that it is not there is no way to keep the limit.
-    let unread = omissions
-        .iter()
-        .filter(|lost| lost.reason == Reason::TooLarge);
-    let unread: u64 = unread.map(|lost| lost.bytes).sum();
-    let bytes = bytes.saturating_add(usize::try_from(unread).unwrap_or(usize::MAX));
     let broken = |limit: &Limit| {
         let over = limit.bytes(fields).filter(|&most| bytes > most);
         if let Some(most) = over {
