@@ -115,8 +115,12 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
         return Ok(collected);
     }
     let values: [Value<'_>; 2] = [project.key.into(), cut.as_str().into()];
-    for table in ["prompt_source", "part", "document"] {
-        let sql = format!("delete from {table} where prompt in ({DOOMED})");
+    for (table, prompt) in [
+        ("prompt_source", "prompt"),
+        ("part", "prompt"),
+        ("document", "key / 4"),
+    ] {
+        let sql = format!("delete from {table} where {prompt} in ({DOOMED})");
         tx.execute(&sql, &values)?;
     }
     tx.execute(
@@ -134,7 +138,9 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
     Ok(collected)
 }
 
-const EDGES: &str = "select key from edge where left_body = $1 or right_body = $1";
+const LOOSE_EDGES: &str = "select e.key from edge e where \
+    e.left_body is not null and not exists (select 1 from body b where b.key = e.left_body) or \
+    e.right_body is not null and not exists (select 1 from body b where b.key = e.right_body)";
 
 /// Removes texts that nobody carries, and that no other text is kept against.
 fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
@@ -150,13 +156,13 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
         for row in tx.query(&format!("select b.key from body b where {LOOSE}"), &[])? {
             let key = row.int(0)?;
             search::remove_body(tx, key)?;
-            for edge in tx.query(EDGES, &[key.into()])? {
-                search::remove_edge(tx, edge.int(0)?)?;
-                tx.execute("delete from edge where key = $1", &[edge.int(0)?.into()])?;
-            }
             tx.execute("delete from slot where body = $1", &[key.into()])?;
             tx.execute("delete from body where key = $1", &[key.into()])?;
         }
+    }
+    for row in tx.query(LOOSE_EDGES, &[])? {
+        tx.execute("delete from edge where key = $1", &[row.int(0)?.into()])?;
+        search::remove(tx, row.int(0)?)?;
     }
     Ok(())
 }

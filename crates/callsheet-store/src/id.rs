@@ -56,8 +56,13 @@ impl Id {
 
 /// Returns the text that sorts before all ids of a time and after all ids before it.
 pub(crate) fn lowest(at: i64) -> String {
+    let at = u64::try_from(at).unwrap_or(0);
+    if at >> 45 != 0 {
+        // `~` sorts after every id: no time that an id can have is so late.
+        return "~".to_owned();
+    }
     let mut digits = [b'0'; TIME];
-    write(&mut digits, u64::try_from(at).unwrap_or(0));
+    write(&mut digits, at);
     String::from_utf8_lossy(&digits).into_owned()
 }
 

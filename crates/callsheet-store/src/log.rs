@@ -213,7 +213,7 @@ fn packed(record: Record) -> Result<Packed, StoreError> {
     Ok(Packed {
         stream,
         bytes: i64::try_from(data.len()).unwrap_or(i64::MAX),
-        data: pack::alone(&data),
+        data: pack::quickly(&data),
     })
 }
 

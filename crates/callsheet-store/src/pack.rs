@@ -20,15 +20,28 @@ const LEAST: usize = 256;
 /// The largest window that unpacking may ask for, as a power of two; what we pack needs less.
 const WINDOW: u32 = 27;
 
-const LEVEL: i32 = 3;
+/// How hard texts are compressed, which are written once and kept for years.
+const LEVEL: i32 = 9;
+
+/// How hard logs are compressed, which come while an agent works.
+const QUICK: i32 = 3;
 
 /// Packs a text by itself.
 pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
+    packed(text, LEVEL)
+}
+
+/// Packs what comes faster than it is worth a second look.
+pub(crate) fn quickly(text: &[u8]) -> Vec<u8> {
+    packed(text, QUICK)
+}
+
+fn packed(text: &[u8], level: i32) -> Vec<u8> {
     let raw = || coded(RAW, text);
     if text.len() < LEAST {
         return raw();
     }
-    match zstd::bulk::compress(text, LEVEL).ok() {
+    match zstd::bulk::compress(text, level).ok() {
         // A tenth less is worth the time to unpack it.
         Some(packed) if packed.len() < text.len() / 10 * 9 => coded(ZSTD, &packed),
         _ => raw(),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use callsheet::Composition;
 use callsheet::check::coherence;
 use callsheet::recipe::Shape;
 use clap::ValueEnum;
@@ -147,7 +148,16 @@ impl Files {
         }
     }
 
-    /// Hands a composition over: talk first, then the store and the files, then the prompt itself.
+    /// Says what happened, and writes what explains it.
+    fn explain(&self, composition: &Composition, out: Output) -> Result<(), Failure> {
+        tell(composition, self.events.as_deref(), out)?;
+        write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
+        write_some(self.source_map.as_deref(), || {
+            pretty(&composition.source_map)
+        })
+    }
+
+    /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
     pub(crate) fn deliver(
         &self,
         project: &Project,
@@ -156,13 +166,9 @@ impl Files {
         out: Output,
     ) -> Result<ExitCode, Failure> {
         let composition = &composed.composition;
-        tell(composition, self.events.as_deref(), out)?;
-        write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
-        write_some(self.source_map.as_deref(), || {
-            pretty(&composition.source_map)
-        })?;
         let losses = composition.manifest.losses().count();
         if self.fail_on_loss && losses > 0 {
+            self.explain(composition, out)?;
             let what = if losses == 1 {
                 "1 thing that was asked for is"
             } else {
@@ -177,6 +183,7 @@ impl Files {
             Some(seal) => Some(store::seal(project, seal.clone(), out)?),
             None => None,
         };
+        self.explain(composition, out)?;
         let result = match format {
             None => composition.rendered(),
             Some(Format::Text) => Cow::from(composition.text.as_str()),

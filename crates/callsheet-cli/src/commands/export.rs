@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use callsheet::redact::Level;
 use callsheet_store::{Bundle, Bundled};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
@@ -55,10 +56,16 @@ impl Args {
         let bundle = progress::during("collecting", || self.bundle(project, level, out))?;
         let mut bytes = Vec::new();
         let written = progress::during("compressing", || bundle.write(&mut bytes));
-        written.map_err(|cause| Failure::refused("cannot write the bundle", &cause))?;
+        written.map_err(|cause| Failure::input(format!("cannot make the bundle: {cause}")))?;
         match &self.output {
             Some(file) => write_file(file, &bytes)?,
             None => out.data(&bytes)?,
+        }
+        if out.json && self.output.is_some() {
+            let ids: Vec<_> = bundle.prompts.iter().map(|prompt| prompt.id).collect();
+            out.document(&json!({
+                "schema": "callsheet.export/1", "redacted": bundle.redacted, "prompts": ids, "bytes": bytes.len(),
+            }))?;
         }
         out.say(&format!(
             "exported {}, {}",

@@ -47,8 +47,8 @@ pub(crate) struct Args {
     before: Option<String>,
 
     /// How many
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 impl Args {
@@ -73,7 +73,7 @@ impl Args {
                     Some(id) => Some(block_on(opened.store.prompt(&opened.project, id))?.id),
                     None => None,
                 };
-                let most = self.limit.saturating_add(1);
+                let most = self.limit as usize + 1;
                 block_on(opened.store.prompts(&opened.project, filter, most))?
             }
             None => {
@@ -83,8 +83,9 @@ impl Args {
                 Vec::new()
             }
         };
-        let more = found.len() > self.limit;
-        found.truncate(self.limit);
+        let limit = self.limit as usize;
+        let more = found.len() > limit;
+        found.truncate(limit);
         if out.json {
             out.document(
                 &json!({"schema": "callsheet.prompts/1", "prompts": found, "more": more}),

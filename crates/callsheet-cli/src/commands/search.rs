@@ -1,9 +1,11 @@
 //! `search`: texts by their words, in sealed prompts and in logs.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use callsheet::Manifest;
 use callsheet::manifest::SectionRecord;
-use callsheet_store::{Hit, HitPlace, block_on};
+use callsheet_store::{Hit, HitPlace, Id, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
@@ -32,8 +34,8 @@ pub(crate) struct Args {
     text: Vec<String>,
 
     /// How many
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
-    limit: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 impl Args {
@@ -42,10 +44,15 @@ impl Args {
         let hits = match store::open_if_there(project)? {
             Some(opened) => {
                 index_logs(project, &opened, out)?;
-                let found = block_on(opened.store.search(&opened.project, &text, self.limit))?;
+                let found = block_on(opened.store.search(
+                    &opened.project,
+                    &text,
+                    self.limit as usize,
+                ))?;
+                let mut manifests = BTreeMap::new();
                 found
                     .into_iter()
-                    .map(|hit| Found::new(&opened, hit))
+                    .map(|hit| Found::new(&opened, hit, &mut manifests))
                     .collect::<Result<Vec<_>, Failure>>()?
             }
             None => Vec::new(),
@@ -88,14 +95,25 @@ struct Found {
 }
 
 impl Found {
-    fn new(opened: &Opened, hit: Hit) -> Result<Self, Failure> {
+    fn new(
+        opened: &Opened,
+        hit: Hit,
+        manifests: &mut BTreeMap<Id, Manifest>,
+    ) -> Result<Self, Failure> {
         let section = match &hit.place {
             HitPlace::Prompt {
                 prompt, section, ..
             } => {
-                let (_, seal) = opened.sealed(prompt.as_str())?;
-                let mut sections = seal.manifest()?.sections.into_iter();
-                sections.find(|one| one.fingerprint == *section)
+                if !manifests.contains_key(prompt) {
+                    let found = block_on(opened.store.prompt(&opened.project, prompt.as_str()))?;
+                    let manifest = block_on(opened.store.manifest(&found))?;
+                    manifests.insert(*prompt, manifest);
+                }
+                let sections = manifests
+                    .get(prompt)
+                    .map(|manifest| manifest.sections.iter());
+                let mut sections = sections.into_iter().flatten();
+                sections.find(|one| one.fingerprint == *section).cloned()
             }
             _ => None,
         };

@@ -152,7 +152,11 @@ impl Proof {
                 count(usize::try_from(*number).unwrap_or(usize::MAX), noun)
             })
             .collect();
-        let checked = checked.join(", ");
+        let checked = if checked.is_empty() {
+            "nothing else".to_owned()
+        } else {
+            checked.join(", ")
+        };
         if self.findings.is_empty() {
             return format!("{checked} checked: nothing was changed");
         }

@@ -55,8 +55,8 @@ pub(crate) struct Args {
     source_map: Option<PathBuf>,
 
     /// How many sealed prompts are told, without a target
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
-    limit: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 
     #[command(flatten)]
     input: InputArgs,
@@ -151,7 +151,11 @@ impl Args {
         };
         self.input.refuse_for_sealed()?;
         let opened = store::open(project)?;
-        let found = block_on(opened.store.carriers(&opened.project, text, self.limit))?;
+        let found = block_on(
+            opened
+                .store
+                .carriers(&opened.project, text, self.limit as usize),
+        )?;
         let mut documents = Vec::new();
         for carrier in &found.prompts {
             let (prompt, whole, map) = (&carrier.prompt, &carrier.text, &carrier.source_map);
@@ -184,11 +188,18 @@ impl Args {
         if out.json {
             let (prompts, more) = (documents, found.more);
             out.document(&json!({"schema": "callsheet.why/1", "prompts": prompts, "more": more}))?;
-        } else if found.more {
+        } else if found.more && !found.prompts.is_empty() {
             out.note("there are more prompts; `--limit N` tells more");
         }
         if found.prompts.is_empty() {
-            return Err(Failure::negative("no sealed prompt carried this text"));
+            let some = if found.more {
+                "of those that were looked at "
+            } else {
+                ""
+            };
+            return Err(Failure::negative(format!(
+                "no sealed prompt {some}carried this text"
+            )));
         }
         Ok(ExitCode::SUCCESS)
     }

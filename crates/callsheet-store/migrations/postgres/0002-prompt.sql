@@ -23,17 +23,18 @@ create table prompt (
   bytes bigint not null,
   tokens bigint,
   seal bytea not null,
+  mark bytea not null,
   unique (project, id),
   unique (project, seal)
 );
 
+-- The documents of a prompt; the key is four times that of the prompt, and 0 for the manifest, 1 for the source map, 2 for the
+-- layout, 3 for the inputs.
 create table document (
-  prompt bigint not null references prompt (key),
-  kind bigint not null check (kind between 0 and 3),
+  key bigint primary key,
   base bigint not null references body (key),
   bytes bigint not null check (bytes >= 0),
-  packed bytea not null,
-  primary key (prompt, kind)
+  packed bytea not null
 );
 alter table document alter column packed set storage external;
 
@@ -46,18 +47,6 @@ create table part (
   roles bigint not null check (roles between 1 and 15),
   primary key (body, prompt)
 );
-
--- Where sections meet: what stands between two of them, which are next to each other in some prompt. Nothing on one side
--- means the beginning or the end. The text itself is only in the index.
-create table edge (
-  key bigint generated always as identity primary key,
-  name bytea not null unique,
-  left_body bigint references body (key),
-  right_body bigint references body (key)
-);
-
-create index edge_of_left on edge (left_body) where left_body is not null;
-create index edge_of_right on edge (right_body) where right_body is not null;
 
 create table source (
   key bigint generated always as identity primary key,

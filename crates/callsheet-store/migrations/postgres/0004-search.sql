@@ -4,16 +4,14 @@ create extension if not exists pg_trgm;
 create table chunk (
   key bigint generated always as identity primary key,
   body bigint references body (key),
-  edge bigint references edge (key),
   run bigint references run (key),
   start bigint not null check (start >= 0),
   grams text,
   words tsvector,
-  check (num_nonnulls(body, edge, run) = 1)
+  check (body is null or run is null)
 );
 
 create unique index chunk_of_body on chunk (body, start) where body is not null;
-create unique index chunk_of_edge on chunk (edge) where edge is not null;
 create unique index chunk_of_run on chunk (run, start) where run is not null;
 -- The extension is where its first user has put it, which need not be where this store is.
 do $$
@@ -30,4 +28,13 @@ create index chunk_words on chunk using gin (words);
 create table indexed (
   run bigint primary key references run (key),
   records bigint not null check (records >= 0)
+);
+
+-- Where sections meet: what stands between two texts that are next to each other in some prompt. Nothing on one side means
+-- the beginning or the end. It is a piece of its own, and its text is only in the index.
+create table edge (
+  key bigint primary key references chunk (key),
+  name bytea not null unique,
+  left_body bigint,
+  right_body bigint
 );

@@ -21,17 +21,18 @@ create table prompt (
   bytes integer not null,
   tokens integer,
   seal blob not null,
+  mark blob not null,
   unique (project, id),
   unique (project, seal)
 ) strict;
 
+-- The documents of a prompt; the key is four times that of the prompt, and 0 for the manifest, 1 for the source map, 2 for the
+-- layout, 3 for the inputs.
 create table document (
-  prompt integer not null references prompt (key),
-  kind integer not null check (kind between 0 and 3),
+  key integer primary key,
   base integer not null references body (key),
   bytes integer not null check (bytes >= 0),
-  packed blob not null,
-  primary key (prompt, kind)
+  packed blob not null
 ) strict;
 
 create index document_of_base on document (base);
@@ -43,18 +44,6 @@ create table part (
   roles integer not null check (roles between 1 and 15),
   primary key (body, prompt)
 ) strict, without rowid;
-
--- Where sections meet: what stands between two of them, which are next to each other in some prompt. Nothing on one side
--- means the beginning or the end. The text itself is only in the index.
-create table edge (
-  key integer primary key,
-  name blob not null unique,
-  left_body integer references body (key),
-  right_body integer references body (key)
-) strict;
-
-create index edge_of_left on edge (left_body) where left_body is not null;
-create index edge_of_right on edge (right_body) where right_body is not null;
 
 create table source (
   key integer primary key,

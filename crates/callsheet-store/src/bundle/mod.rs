@@ -17,7 +17,7 @@ use callsheet::{Fingerprint, Seal};
 use serde::{Deserialize, Serialize};
 
 use crate::project::Project;
-use crate::prompt::{self, SealedPrompt};
+use crate::prompt::{self, SealedPrompt, When};
 use crate::{Id, Store, StoreError};
 
 /// The name and version of the shape of a bundle.
@@ -100,7 +100,9 @@ impl Store {
         self.write(move |tx| {
             let prompts = bundle.prompts.iter();
             prompts
-                .map(|bundled| prompt::put(tx, &project, &bundled.seal, bundled.sealed_at))
+                .map(|bundled| {
+                    prompt::put(tx, &project, &bundled.seal, When::At(bundled.sealed_at))
+                })
                 .collect()
         })
         .await

@@ -12,10 +12,10 @@ use super::{Bundle, Bundled, Entry, INDEX, Index, SCHEMA};
 use crate::{Id, StoreError};
 
 /// The most bytes that a bundle may unfold to.
-const MOST_BYTES: u64 = 512 << 20;
+pub(super) const MOST_BYTES: u64 = 512 << 20;
 
 /// The most entries that a bundle may have.
-const MOST_ENTRIES: usize = 100_000;
+pub(super) const MOST_ENTRIES: usize = 1_000_000;
 
 /// The largest window that unpacking may ask for, as a power of two.
 const WINDOW: u32 = 27;
@@ -38,12 +38,14 @@ impl Bundle {
 /// Unpacks all entries; none has a name that is not one of ours, so that none can lead anywhere.
 fn unpack(bytes: impl Read) -> Result<Files, String> {
     let told = |error: io::Error| format!("it is no bundle: {error}");
-    let mut decoder = zstd::stream::Decoder::new(bytes).map_err(told)?;
+    let decoder = zstd::stream::Decoder::new(bytes).map_err(told)?;
+    let mut decoder = decoder.single_frame();
     decoder.window_log_max(WINDOW).map_err(told)?;
     let mut limited = decoder.take(MOST_BYTES);
     let mut files = Files::new();
     let mut archive = tar::Archive::new(&mut limited);
-    for entry in archive.entries().map_err(told)? {
+    // Raw, so that no header changes what another one says.
+    for entry in archive.entries().map_err(told)?.raw(true) {
         let mut entry = entry.map_err(told)?;
         let path = entry.path_bytes();
         let path = std::str::from_utf8(&path).map_err(|_| "a name is no UTF-8".to_owned())?;
@@ -68,11 +70,14 @@ fn unpack(bytes: impl Read) -> Result<Files, String> {
         }
     }
     // What follows the archive is read too: its checksum stands at the very end.
-    let rest = io::copy(&mut limited, &mut io::sink()).map_err(told)?;
+    let mut rest = Vec::new();
+    limited.read_to_end(&mut rest).map_err(told)?;
     if limited.limit() == 0 {
         return Err(format!("it unfolds to more than {MOST_BYTES} bytes"));
     }
-    if rest > 1 << 20 {
+    let mut after = limited.into_inner().finish();
+    let more = after.read(&mut [0]).map_err(told)?;
+    if more > 0 || rest.iter().any(|byte| *byte != 0) {
         return Err("something follows the archive".to_owned());
     }
     if files.is_empty() {
@@ -167,6 +172,12 @@ fn prompt(
         bodies: BTreeMap::new(),
     };
     let wrong = |why: &str| format!("prompt {id}: {why}");
+    let manifest = seal.manifest().map_err(|error| wrong(error.detail()))?;
+    let numbers = [Some(manifest.bytes), manifest.tokens];
+    let counted = |number: &usize| i64::try_from(*number).is_ok();
+    if !numbers.iter().flatten().all(counted) || manifest.recipe.name.contains('\0') {
+        return Err(wrong("its manifest says what no store can keep"));
+    }
     if seal.fingerprint() != entry.seal {
         return Err(wrong("its documents are not what was sealed"));
     }

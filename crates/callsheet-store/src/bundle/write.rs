@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use callsheet::Fingerprint;
 use callsheet::seal::DOCUMENTS;
 
+use super::read::{MOST_BYTES, MOST_ENTRIES};
 use super::{Bundle, Entry, INDEX, Index, SCHEMA};
 
 const LEVEL: i32 = 9;
@@ -13,6 +14,7 @@ const LEVEL: i32 = 9;
 impl Bundle {
     /// Writes the bundle.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
+        self.check_size()?;
         let mut packed = zstd::stream::Encoder::new(out, LEVEL)?;
         packed.include_checksum(true)?;
         let mut tar = tar::Builder::new(packed);
@@ -31,6 +33,28 @@ impl Bundle {
             add(&mut tar, &format!("bodies/{}", digits(*name)), text)?;
         }
         tar.into_inner()?.finish()?.flush()
+    }
+
+    /// Refuses what nobody could read again.
+    fn check_size(&self) -> io::Result<()> {
+        let mut bodies = BTreeMap::new();
+        let mut bytes = 0;
+        for prompt in &self.prompts {
+            bytes += prompt.seal.manifest().map_err(io::Error::other)?.bytes;
+            bytes += prompt.seal.documents.iter().map(String::len).sum::<usize>();
+            bodies.extend(&prompt.seal.bodies);
+        }
+        bytes += bodies.values().map(|text| text.len()).sum::<usize>();
+        let entries = 1 + self.prompts.len() * (1 + DOCUMENTS.len()) + bodies.len();
+        // Every entry has a header, and is filled up to a whole block.
+        let whole = bytes as u64 + entries as u64 * 1024;
+        if whole >= MOST_BYTES || entries > MOST_ENTRIES {
+            let why = format!(
+                "it would have {entries} entries and {whole} bytes, which is too much for a bundle"
+            );
+            return Err(io::Error::other(why));
+        }
+        Ok(())
     }
 
     fn index(&self) -> io::Result<String> {

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callsheet::seal::DOCUMENTS;
-use callsheet::{Fingerprint, Seal, SourceMap};
+use callsheet::{Fingerprint, Manifest, Seal, SourceMap};
 
 use super::SealedPrompt;
 use crate::db::{Row, Tx};
 use crate::{StoreError, body, pack};
 
-const READ_DOCUMENTS: &str = "select d.kind, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
-    join body b on b.key = d.base where d.prompt = $1 order by d.kind";
+const READ_DOCUMENTS: &str = "select d.key % 4, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
+    join body b on b.key = d.base where d.key between $1 * 4 and $1 * 4 + 3 order by d.key";
 
-const READ_DOCUMENT: &str = "select d.kind, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
-    join body b on b.key = d.base where d.prompt = $1 and d.kind = $2";
+const READ_DOCUMENT: &str = "select d.key % 4, d.bytes, d.packed, b.bytes, b.packed, b.base from document d \
+    join body b on b.key = d.base where d.key = $1 * 4 + $2";
 
 /// Returns what was sealed with a prompt, after proving it.
 pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
@@ -78,6 +78,13 @@ impl Texts {
         self.bodies.insert(name, Arc::clone(&text));
         Ok(text)
     }
+}
+
+/// Returns the manifest of a prompt.
+pub(crate) fn manifest(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Manifest, StoreError> {
+    let seal = some_documents(tx, prompt, &[MANIFEST])?;
+    seal.manifest()
+        .map_err(|error| told(tx, prompt, error.detail()))
 }
 
 /// Returns where each byte of the text of a prompt came from.

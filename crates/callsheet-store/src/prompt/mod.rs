@@ -9,17 +9,17 @@ mod verify;
 
 use std::collections::BTreeSet;
 
-use callsheet::{Fingerprint, Seal};
+use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
 pub(crate) use edge::REACH;
 pub(crate) use load::{Texts, load, source_map};
-pub(crate) use seal::put;
+pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 
 use crate::db::{Row, Tx, Value, groups};
 use crate::project::Project;
-use crate::{Id, Store, StoreError};
+use crate::{Id, Store, StoreError, mark};
 
 /// A body is the text of a section.
 pub(crate) const SECTION: i64 = 1;
@@ -53,6 +53,23 @@ pub struct SealedPrompt {
     pub(crate) seal: Fingerprint,
 }
 
+impl SealedPrompt {
+    /// Returns the columns that never change, in their order, of a project.
+    fn values(&self, project: i64) -> Vec<Value<'_>> {
+        vec![
+            self.id.as_str().into(),
+            project.into(),
+            self.sealed_at.into(),
+            (&self.recipe).into(),
+            (&self.engine).into(),
+            self.fingerprint.as_bytes().as_slice().into(),
+            self.bytes.into(),
+            self.tokens.into(),
+            self.seal.as_bytes().as_slice().into(),
+        ]
+    }
+}
+
 /// Which prompts a list shows, the newest first.
 #[derive(Clone, Debug, Default)]
 pub struct PromptFilter {
@@ -69,8 +86,7 @@ pub struct PromptFilter {
 }
 
 /// The columns of a prompt.
-pub(crate) const COLUMNS: &str =
-    "p.id, p.sealed_at, p.recipe, p.engine, p.fingerprint, p.bytes, p.tokens, p.key, p.seal";
+pub(crate) const COLUMNS: &str = "p.id, p.sealed_at, p.recipe, p.engine, p.fingerprint, p.bytes, p.tokens, p.key, p.seal, p.project, p.mark";
 
 /// How many rows are looked at in one go.
 const PAGE: usize = 500;
@@ -87,11 +103,8 @@ impl Store {
         seal: Seal,
     ) -> Result<(SealedPrompt, bool), StoreError> {
         let project = project.clone();
-        self.write(move |tx| {
-            let at = tx.now()?;
-            put(tx, &project, &seal, at)
-        })
-        .await
+        self.write(move |tx| put(tx, &project, &seal, When::Now))
+            .await
     }
 
     /// Returns the prompt that an id, or a prefix that no other has, means.
@@ -104,6 +117,12 @@ impl Store {
     pub async fn sealed(&self, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
         let prompt = prompt.clone();
         self.read(move |tx| load(tx, &prompt)).await
+    }
+
+    /// Returns the manifest of a prompt, without what else was sealed with it.
+    pub async fn manifest(&self, prompt: &SealedPrompt) -> Result<Manifest, StoreError> {
+        let prompt = prompt.clone();
+        self.read(move |tx| load::manifest(tx, &prompt)).await
     }
 
     /// Returns up to `limit` prompts, the newest first.
@@ -150,7 +169,7 @@ pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
             .map(Fingerprint::from_bytes)
             .map_err(|_| row.damaged("a prompt has a fingerprint of the wrong size"))
     };
-    Ok(SealedPrompt {
+    let prompt = SealedPrompt {
         id: row.text(0)?.parse()?,
         sealed_at: row.int(1)?,
         recipe: row.text(2)?.to_owned(),
@@ -160,7 +179,13 @@ pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
         tokens: row.maybe(6, Row::int)?,
         key: row.int(7)?,
         seal: fingerprint(8)?,
-    })
+    };
+    // Whoever shows a prompt shows what was sealed.
+    if row.bytes(10)? != mark::of("prompt", &prompt.values(row.int(9)?)) {
+        let why = format!("prompt {}: its row is not what was sealed", prompt.id);
+        return Err(row.damaged(why));
+    }
+    Ok(prompt)
 }
 
 fn list(

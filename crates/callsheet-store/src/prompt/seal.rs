@@ -12,7 +12,7 @@ use super::{FRAME, INPUT, SECTION, SealedPrompt, TOOL};
 use crate::body::{self, Likes, Slot};
 use crate::db::{Dialect, Tx, Value, groups};
 use crate::project::Project;
-use crate::{Id, StoreError, event, pack, search};
+use crate::{Id, StoreError, event, mark, pack, search};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";
@@ -25,28 +25,40 @@ pub(crate) const LOCK: &str = "select pg_advisory_xact_lock_shared(7227201901)";
 
 const KNOWN: &str = "select p.id from prompt p where p.project = $1 and p.seal = $2";
 
-const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning key";
+const TAKEN: &str = "select 1 from prompt p where p.project = $1 and p.id = $2";
+
+const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal, mark) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning key";
 
 const DOCUMENT: &str =
-    "insert into document (prompt, kind, base, bytes, packed) values ($1, $2, $3, $4, $5)";
+    "insert into document (key, base, bytes, packed) values ($1 * 4 + $2, $3, $4, $5)";
 
 const PART: &str = "insert into part (body, prompt, roles) values ";
 
-const EDGE: &str = "insert into edge (name, left_body, right_body) values ($1, $2, $3) \
-    on conflict (name) do nothing returning key";
+const HAS_EDGE: &str = "select 1 from edge where name = $1";
+
+const EDGE: &str = "insert into edge (key, name, left_body, right_body) values ($1, $2, $3, $4)";
 
 const SOURCE: &str = "insert into source (name) values ($1) on conflict (name) do nothing";
 
 const PROMPT_SOURCE: &str =
     "insert into prompt_source (source, prompt) select key, $2 from source where name = $1";
 
-/// Seals a prompt at a time; returns it, and whether it is new.
+/// When a prompt was sealed.
+#[derive(Clone, Copy)]
+pub(crate) enum When {
+    /// Now, or a moment later if another prompt has that id.
+    Now,
+    /// Then, and at no other time.
+    At(i64),
+}
+
+/// Seals a prompt; returns it, and whether it is new.
 pub(crate) fn put(
     tx: &mut dyn Tx,
     project: &Project,
     seal: &Seal,
-    at: i64,
+    when: When,
 ) -> Result<(SealedPrompt, bool), StoreError> {
     if tx.dialect() == Dialect::Postgres {
         tx.query(LOCK, &[])?;
@@ -60,6 +72,7 @@ pub(crate) fn put(
     let contents = Contents::of(seal).map_err(|error| {
         StoreError::refused(format!("the seal is not in order: {}", error.detail()))
     })?;
+    let at = free_time(tx, project, whole, when)?;
     let prompt = insert(tx, project, &contents.manifest, whole, at)?;
     for ((kind, name), text) in (0..).zip(DOCUMENTS).zip(&seal.documents) {
         let slot = Slot {
@@ -78,6 +91,31 @@ pub(crate) fn put(
     let told = Event::new(SEALED, facts, message);
     event::append(tx, project, &[told.into()])?;
     Ok((prompt, true))
+}
+
+/// Returns a time at which no other prompt has the id.
+fn free_time(
+    tx: &mut dyn Tx,
+    project: &Project,
+    whole: Fingerprint,
+    when: When,
+) -> Result<i64, StoreError> {
+    let (mut at, movable) = match when {
+        When::Now => (tx.now()?, true),
+        When::At(at) => (at, false),
+    };
+    loop {
+        let id = Id::new(at, whole);
+        let taken = tx.first(TAKEN, &[project.key.into(), id.as_str().into()])?;
+        match (taken, movable) {
+            (None, _) => return Ok(at),
+            (Some(_), true) => at += 1,
+            (Some(_), false) => {
+                let why = format!("another prompt has the id `{id}` already");
+                return Err(StoreError::refused(why));
+            }
+        }
+    }
 }
 
 fn insert(
@@ -99,17 +137,8 @@ fn insert(
         key: 0,
         seal: whole,
     };
-    let values = [
-        prompt.id.as_str().into(),
-        project.key.into(),
-        at.into(),
-        (&prompt.recipe).into(),
-        (&prompt.engine).into(),
-        prompt.fingerprint.as_bytes().as_slice().into(),
-        prompt.bytes.into(),
-        prompt.tokens.into(),
-        whole.as_bytes().as_slice().into(),
-    ];
+    let mut values = prompt.values(project.key);
+    values.push(mark::of("prompt", &values).into());
     let row = tx.first(INSERT, &values)?;
     let missing = || StoreError::damaged(tx.store(), "a new row has no key");
     prompt.key = row.ok_or_else(missing)?.int(0)?;
@@ -266,11 +295,13 @@ impl Contents {
         for edge in &self.edges {
             let side = |side: &Option<Fingerprint>| side.and_then(|name| keys.get(&name).copied());
             let (left, right) = (side(&edge.left), side(&edge.right));
-            let values = [edge.name().into(), left.into(), right.into()];
             // Most are known: their sections have met before.
-            if let Some(row) = tx.first(EDGE, &values)? {
-                search::add_edge(tx, row.int(0)?, &edge.text)?;
+            if tx.first(HAS_EDGE, &[edge.name().into()])?.is_some() {
+                continue;
             }
+            let key = search::add_edge(tx, &edge.text)?;
+            let values = [key.into(), edge.name().into(), left.into(), right.into()];
+            tx.execute(EDGE, &values)?;
         }
         Ok(())
     }

@@ -15,8 +15,10 @@ use crate::{Id, StoreError, body, search};
 /// How many rows are looked at in one go, so that memory stays flat.
 const PAGE: i64 = 200;
 
-const BODIES: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint, b.key from body b \
-    left join body a on a.key = b.base where b.key > $1 order by b.key limit $2";
+const KEYS: &str = "select b.key from body b where b.key > $1 order by b.key limit $2";
+
+const BODY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint from body b \
+    left join body a on a.key = b.base where b.key = $1";
 
 const CARRIER: &str =
     "select max(p.id) from part a join prompt p on p.key = a.prompt where a.body = $1";
@@ -27,8 +29,8 @@ const CHUNKS: &str = "select start from chunk where body = $1 order by start";
 
 const PART: &str = "select a.roles from part a join body b on b.key = a.body where b.fingerprint = $1 and a.prompt = $2";
 
-const AT_EDGE: &str = "select l.fingerprint, r.fingerprint, (select count(*) from chunk c where c.edge = e.key) \
-    from edge e left join body l on l.key = e.left_body left join body r on r.key = e.right_body where e.name = $1";
+const AT_EDGE: &str = "select l.fingerprint, r.fingerprint from edge e join chunk c on c.key = e.key \
+    left join body l on l.key = e.left_body left join body r on r.key = e.right_body where e.name = $1";
 
 const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source \
     where s.name = $1 and ps.prompt = $2";
@@ -66,23 +68,26 @@ fn verify_bodies(
 ) -> Result<BTreeSet<Fingerprint>, StoreError> {
     let (mut damaged, mut last) = (BTreeSet::new(), i64::MIN);
     loop {
-        let rows = tx.query(BODIES, &[last.into(), PAGE.into()])?;
-        let Some(row) = rows.last() else {
+        let keys = tx.query(KEYS, &[last.into(), PAGE.into()])?;
+        if keys.is_empty() {
             return Ok(damaged);
-        };
-        last = row.int(6)?;
-        for row in &rows {
+        }
+        for key in keys {
+            last = key.int(0)?;
+            // One at a time: a text may be large.
+            let Some(row) = tx.first(BODY, &[last.into()])? else {
+                continue;
+            };
             audit.count("texts");
-            let key = row.int(6)?;
-            match check_body(row) {
-                Ok(starts) if is_indexed(tx, key, &starts)? => {}
+            match check_body(&row) {
+                Ok(text) if is_indexed(tx, last, &text)? => {}
                 Ok(_) => {
-                    let what = format!("the index of text number {key}");
+                    let what = format!("the index of text number {last}");
                     audit.find(what, "it does not hold what it should");
                 }
                 Err((name, why)) => {
                     damaged.extend(name);
-                    audit.find(called(tx, key, name)?, why);
+                    audit.find(called(tx, last, name)?, why);
                 }
             }
         }
@@ -103,7 +108,7 @@ fn called(tx: &mut dyn Tx, key: i64, name: Option<Fingerprint>) -> Result<String
 
 type Bad = (Option<Fingerprint>, String);
 
-fn check_body(row: &Row) -> Result<Vec<i64>, Bad> {
+fn check_body(row: &Row) -> Result<String, Bad> {
     let name = row.bytes(5).ok().and_then(|bytes| bytes.try_into().ok());
     let name: Fingerprint = name
         .map(Fingerprint::from_bytes)
@@ -112,23 +117,26 @@ fn check_body(row: &Row) -> Result<Vec<i64>, Bad> {
     if Fingerprint::of(&text) != name {
         return Err((Some(name), "its fingerprint is another".to_owned()));
     }
-    let text = String::from_utf8_lossy(&text);
-    let starts = search::starts(&text).into_iter();
-    Ok(starts
-        .map(|start| i64::try_from(start).unwrap_or(i64::MAX))
-        .collect())
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Tells whether a text is in the index if, and only if, prompts show it.
-fn is_indexed(tx: &mut dyn Tx, key: i64, expected: &[i64]) -> Result<bool, StoreError> {
+fn is_indexed(tx: &mut dyn Tx, key: i64, text: &str) -> Result<bool, StoreError> {
+    let starts = search::starts(text).into_iter();
+    let starts: Vec<i64> = starts
+        .map(|start| i64::try_from(start).unwrap_or(i64::MAX))
+        .collect();
     let rows = tx.query(CHUNKS, &[key.into()])?;
     let found = rows.iter().map(|row| row.int(0));
     let found = found.collect::<Result<Vec<_>, _>>()?;
-    let mut shown = false;
+    let mut shown = 0;
     for row in tx.query(ROLES, &[key.into()])? {
-        shown |= row.int(0)? & (SECTION | FRAME) != 0;
+        shown |= row.int(0)? & (SECTION | FRAME);
     }
-    Ok(found == expected || !shown && found.is_empty())
+    if found.is_empty() {
+        return Ok(shown == 0);
+    }
+    Ok(found == starts && search::holds(tx, key, text, shown & SECTION != 0)?)
 }
 
 /// How many rows say what prompts carry; none may be there that belongs to no prompt.
@@ -224,11 +232,11 @@ fn check_carried(
                     row.maybe(at, Row::bytes)
                         .map(|side| side.map(<[u8]>::to_vec))
                 };
-                Some((side(0)?, side(1)?, row.int(2)?))
+                Some((side(0)?, side(1)?))
             }
             None => None,
         };
-        if noted != Some((side(edge.left), side(edge.right), 1)) {
+        if noted != Some((side(edge.left), side(edge.right))) {
             faults.push("where its sections meet is not in the index".to_owned());
         }
     }

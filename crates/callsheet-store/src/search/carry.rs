@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use callsheet::SourceMap;
 
+use super::kept;
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, REACH, SealedPrompt, Texts};
@@ -18,17 +19,14 @@ const LEAST_CHARS: usize = 3;
 /// So many pieces of a long text are looked for.
 const MOST_PIECES: usize = 24;
 
-/// So many places in the index are looked at for one piece, the newest first.
-const MOST_HOLDERS: i64 = 2000;
-
-/// After so many of them it is enough to have found more prompts than were asked for.
-const ENOUGH_HOLDERS: usize = 24;
+/// So many places in the index are looked at in one go.
+const HOLDERS: i64 = 1000;
 
 /// So many prompts are looked at in one go.
 const PAGE: i64 = 32;
 
 /// So many prompts are read to see whether a text runs on from one section into the next.
-const MOST_READ: usize = 500;
+const MOST_READ: usize = 2000;
 
 /// The prompts that carried a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +87,14 @@ enum Holder {
     Edge(Option<i64>, Option<i64>),
 }
 
+/// A holder that the index has found.
+struct Found {
+    kind: Holder,
+    chunk: i64,
+    /// The newest prompt that it can stand in.
+    newest: Option<i64>,
+}
+
 struct Search<'a> {
     project: i64,
     text: &'a str,
@@ -102,24 +108,24 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn run(&mut self, tx: &mut dyn Tx) -> Result<Carriers, StoreError> {
-        let Some((piece, holders)) = rarest(tx, self.text)? else {
+        let Some((piece, mut holders)) = rarest(tx, self.text)? else {
             return Ok(Carriers::default());
         };
-        let mut more = i64::try_from(holders.len()) == Ok(MOST_HOLDERS);
-        for (nth, holder) in holders.into_iter().enumerate() {
-            // The newest come first, so that what follows is rarely in a newer prompt.
-            if nth >= ENOUGH_HOLDERS && self.found.len() > self.limit || self.read >= MOST_READ {
-                more = true;
-                break;
+        let mut more = false;
+        while !holders.is_empty() && !more {
+            let last = holders.iter().map(|holder| holder.chunk).min();
+            // Those that the newest prompts carry come first.
+            for holder in &mut holders {
+                holder.newest = newest(tx, self.project, holder.kind)?;
             }
-            match holder {
-                Holder::Body(key) => self.in_body(tx, key, piece)?,
-                Holder::Edge(..) => self.walk(tx, holder, Whole::Unknown)?,
-            }
+            holders.retain(|holder| holder.newest.is_some());
+            holders.sort_by_key(|holder| std::cmp::Reverse(holder.newest));
+            more = self.among(tx, &holders, piece)?;
+            holders = self::holders(tx, piece, last.unwrap_or(0))?;
         }
+        more |= !holders.is_empty() || self.found.len() > self.limit;
         self.found
             .sort_unstable_by_key(|prompt| std::cmp::Reverse(prompt.id));
-        more |= self.found.len() > self.limit;
         self.found.truncate(self.limit);
         let mut prompts = Vec::with_capacity(self.found.len());
         for prompt in std::mem::take(&mut self.found) {
@@ -132,6 +138,35 @@ impl Search<'_> {
             });
         }
         Ok(Carriers { prompts, more })
+    }
+
+    /// Looks at holders until there are enough prompts; tells whether it stopped before the end.
+    fn among(
+        &mut self,
+        tx: &mut dyn Tx,
+        holders: &[Found],
+        piece: &str,
+    ) -> Result<bool, StoreError> {
+        for holder in holders {
+            if self.read >= MOST_READ || self.is_enough(holder.newest) {
+                return Ok(true);
+            }
+            match holder.kind {
+                Holder::Body(key) => self.in_body(tx, key, piece)?,
+                Holder::Edge(..) => self.walk(tx, holder.kind, Whole::Unknown)?,
+            }
+        }
+        Ok(self.found.len() > self.limit)
+    }
+
+    /// Tells whether nothing that follows can be among the newest.
+    fn is_enough(&self, next: Option<i64>) -> bool {
+        if self.found.len() <= self.limit {
+            return false;
+        }
+        let mut keys: Vec<i64> = self.found.iter().map(|prompt| prompt.key).collect();
+        keys.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
+        next.is_none_or(|next| next < keys[self.limit])
     }
 
     fn in_body(&mut self, tx: &mut dyn Tx, key: i64, piece: &str) -> Result<(), StoreError> {
@@ -181,14 +216,11 @@ impl Search<'_> {
 }
 
 /// Returns the piece of the text that the fewest prompts carry, with what may hold it; nothing if none does.
-fn rarest<'t>(
-    tx: &mut dyn Tx,
-    text: &'t str,
-) -> Result<Option<(&'t str, Vec<Holder>)>, StoreError> {
-    let mut best: Option<(i64, &str, Vec<Holder>)> = None;
+fn rarest<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Option<(&'t str, Vec<Found>)>, StoreError> {
+    let mut best: Option<(i64, &str, Vec<Found>)> = None;
     let pieces = pieces(text);
     for &piece in &pieces {
-        let holders = holders(tx, piece)?;
+        let holders = holders(tx, piece, i64::MAX)?;
         if holders.is_empty() {
             return Ok(None);
         }
@@ -197,7 +229,7 @@ fn rarest<'t>(
         }
         let mut carried = 0;
         for holder in holders.iter().take(8) {
-            carried += count(tx, *holder)?;
+            carried += count(tx, holder.kind)?;
         }
         // Whatever else holds it is carried by one prompt at least.
         carried = carried.max(i64::try_from(holders.len()).unwrap_or(i64::MAX));
@@ -274,40 +306,71 @@ fn prompts(
     }
     // Shown are sections and frames; what only went in has the role 2, tools 4.
     let sql = format!(
-        "select {COLUMNS} from part a join prompt p on p.key = a.prompt where a.body = $1 and p.project = $2 \
+        "select {COLUMNS} from part a cross join prompt p where p.key = a.prompt and a.body = $1 and p.project = $2 \
         and a.prompt < $3 and a.roles not in (2, 4, 6){both} order by a.prompt desc limit $4"
     );
     let rows = tx.query(&sql, &values)?;
     rows.iter().map(prompt::read).collect()
 }
 
-/// Returns what may hold a piece, the newest first.
-fn holders(tx: &mut dyn Tx, piece: &str) -> Result<Vec<Holder>, StoreError> {
-    let columns = "select c.body, e.left_body, e.right_body from";
+/// Returns the newest prompt of a project that a holder can stand in.
+fn newest(tx: &mut dyn Tx, project: i64, holder: Holder) -> Result<Option<i64>, StoreError> {
+    let sql = "select a.prompt from part a cross join prompt p where p.key = a.prompt and a.body = $1 \
+        and p.project = $2 order by a.prompt desc limit 1";
+    let mut of = |body: i64| {
+        let row = tx.first(sql, &[body.into(), project.into()])?;
+        row.map(|row| row.int(0)).transpose()
+    };
+    match holder {
+        Holder::Body(body) => of(body),
+        Holder::Edge(left, right) => {
+            let mut least = None;
+            for body in [left, right].into_iter().flatten() {
+                let Some(newest) = of(body)? else {
+                    return Ok(None);
+                };
+                least = Some(least.map_or(newest, |other: i64| other.min(newest)));
+            }
+            Ok(least)
+        }
+    }
+}
+
+/// Returns what may hold a piece, before a place in the index, from the last one down.
+fn holders(tx: &mut dyn Tx, piece: &str, before: i64) -> Result<Vec<Found>, StoreError> {
+    let columns = "select c.body, e.left_body, e.right_body, c.key from";
     let (sql, pattern) = match tx.dialect() {
         Dialect::Sqlite => (
             format!(
-                "{columns} chunk_grams join chunk c on c.key = chunk_grams.rowid left join edge e on e.key = c.edge \
-                where chunk_grams match $1 order by chunk_grams.rowid desc limit $2"
+                "{columns} chunk_grams join chunk c on c.key = chunk_grams.rowid left join edge e on e.key = c.key \
+                where chunk_grams match $1 and chunk_grams.rowid < $2 order by chunk_grams.rowid desc limit $3"
             ),
             grams(piece),
         ),
         Dialect::Postgres => (
             format!(
-                "{columns} chunk c left join edge e on e.key = c.edge where c.grams like $1 order by c.key desc limit $2"
+                "{columns} chunk c left join edge e on e.key = c.key where c.grams like $1 and c.key < $2 \
+                order by c.key desc limit $3"
             ),
             like(piece),
         ),
     };
-    let rows = tx.query(&sql, &[pattern.into(), MOST_HOLDERS.into()])?;
-    let mut holders = Vec::with_capacity(rows.len());
+    let values = [pattern.into(), before.into(), HOLDERS.into()];
+    let rows = tx.query(&sql, &values)?;
+    let mut holders: Vec<Found> = Vec::with_capacity(rows.len());
     for row in rows {
-        let holder = match row.maybe(0, Row::int)? {
+        let kind = match row.maybe(0, Row::int)? {
             Some(body) => Holder::Body(body),
             None => Holder::Edge(row.maybe(1, Row::int)?, row.maybe(2, Row::int)?),
         };
-        if holders.last() != Some(&holder) {
-            holders.push(holder);
+        let chunk = row.int(3)?;
+        match holders.last_mut() {
+            Some(last) if last.kind == kind => last.chunk = chunk,
+            _ => holders.push(Found {
+                kind,
+                chunk,
+                newest: None,
+            }),
         }
     }
     Ok(holders)
@@ -315,7 +378,7 @@ fn holders(tx: &mut dyn Tx, piece: &str) -> Result<Vec<Holder>, StoreError> {
 
 /// Returns the query for all groups of three characters of a text; one after the other, and the last one.
 fn grams(text: &str) -> String {
-    let chars: Vec<char> = text.replace('\0', "\u{1}").chars().collect();
+    let chars: Vec<char> = kept(text).chars().collect();
     let threes = chars.chunks_exact(3);
     let mut grams: Vec<String> = threes.map(|three| three.iter().collect()).collect();
     grams.push(chars[chars.len().saturating_sub(3)..].iter().collect());
@@ -327,7 +390,7 @@ fn grams(text: &str) -> String {
 
 fn like(text: &str) -> String {
     let mut pattern = String::from("%");
-    for c in text.replace('\0', "\u{1}").chars() {
+    for c in kept(text).chars() {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }

@@ -3,7 +3,7 @@
 use super::words::{Query, spaced};
 use super::{Hit, HitPlace, snippet};
 use crate::StoreError;
-use crate::db::{Dialect, Row, Tx};
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::log::{self, Stream};
 use crate::prompt::REACH;
 
@@ -18,16 +18,17 @@ const HAS_WORDS: &str = "select 1 from chunk_words where rowid = $1";
 #[derive(Clone, Copy)]
 enum Owner {
     Body(i64),
-    Edge(i64),
     Run(i64),
+    /// Nothing else: where two texts meet.
+    Edge,
 }
 
 impl Owner {
-    fn column(self) -> (&'static str, i64) {
+    fn columns(self) -> [Value<'static>; 2] {
         match self {
-            Self::Body(key) => ("body", key),
-            Self::Edge(key) => ("edge", key),
-            Self::Run(key) => ("run", key),
+            Self::Body(key) => [key.into(), Value::Null],
+            Self::Run(key) => [Value::Null, key.into()],
+            Self::Edge => [Value::Null, Value::Null],
         }
     }
 }
@@ -71,9 +72,9 @@ pub(crate) fn add_body(
     Ok(())
 }
 
-/// Puts what stands where two sections meet into the index.
-pub(crate) fn add_edge(tx: &mut dyn Tx, edge: i64, text: &str) -> Result<(), StoreError> {
-    add(tx, (Owner::Edge(edge), 0), Some(text), None)
+/// Puts what stands where two sections meet into the index and returns its key.
+pub(crate) fn add_edge(tx: &mut dyn Tx, text: &str) -> Result<i64, StoreError> {
+    add(tx, (Owner::Edge, 0), Some(text), None)
 }
 
 fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
@@ -84,32 +85,24 @@ fn has_words(tx: &mut dyn Tx, chunk: i64) -> Result<bool, StoreError> {
     Ok(tx.first(sql, &[chunk.into()])?.is_some())
 }
 
-/// Adds a piece, to be found by its groups of characters, by its words, or by both.
+/// Adds a piece, to be found by its groups of characters, by its words, or by both; returns its key.
 fn add(
     tx: &mut dyn Tx,
     (owner, start): (Owner, usize),
     text: Option<&str>,
     words: Option<String>,
-) -> Result<(), StoreError> {
-    let (column, key) = owner.column();
+) -> Result<i64, StoreError> {
+    let [body, run] = owner.columns();
     let start = i64::try_from(start).unwrap_or(i64::MAX);
-    // The character NUL cannot be stored in a text; nobody looks for it either.
-    let grams = text.map(|text| text.replace('\0', "\u{1}"));
+    let grams = text.map(kept);
     if tx.dialect() == Dialect::Postgres {
-        let sql = format!(
-            "insert into chunk ({column}, start, grams, words) \
-            values ($1, $2, $3, to_tsvector('simple'::regconfig, $4::text))"
-        );
-        tx.execute(
-            &sql,
-            &[key.into(), start.into(), grams.into(), words.into()],
-        )?;
-        return Ok(());
+        let sql = "insert into chunk (body, run, start, grams, words) \
+            values ($1, $2, $3, $4, to_tsvector('simple'::regconfig, $5::text)) returning key";
+        let values = [body, run, start.into(), grams.into(), words.into()];
+        return new_key(tx, sql, &values);
     }
-    let sql = format!("insert into chunk ({column}, start) values ($1, $2) returning key");
-    let row = tx.first(&sql, &[key.into(), start.into()])?;
-    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
-    let chunk = row.ok_or_else(missing)?.int(0)?;
+    let sql = "insert into chunk (body, run, start) values ($1, $2, $3) returning key";
+    let chunk = new_key(tx, sql, &[body, run, start.into()])?;
     if let Some(grams) = grams {
         let sql = "insert into chunk_grams (rowid, text) values ($1, $2)";
         tx.execute(sql, &[chunk.into(), grams.into()])?;
@@ -118,34 +111,69 @@ fn add(
         let sql = "insert into chunk_words (rowid, words) values ($1, $2)";
         tx.execute(sql, &[chunk.into(), words.into()])?;
     }
-    Ok(())
+    Ok(chunk)
+}
+
+/// Returns a text as the index keeps it: the character NUL cannot be stored, and nobody looks for it either.
+pub(crate) fn kept(text: &str) -> String {
+    text.replace('\0', "\u{1}")
+}
+
+fn new_key(tx: &mut dyn Tx, sql: &str, values: &[Value<'_>]) -> Result<i64, StoreError> {
+    let row = tx.first(sql, values)?;
+    let missing = || StoreError::damaged(tx.store(), "a new row has no key");
+    row.ok_or_else(missing)?.int(0)
+}
+
+/// Tells whether the index has the pieces of a text, and their words.
+///
+/// PostgreSQL keeps the pieces themselves, so that they can be compared. SQLite keeps none, and checks its own index.
+pub(crate) fn holds(
+    tx: &mut dyn Tx,
+    body: i64,
+    text: &str,
+    with_words: bool,
+) -> Result<bool, StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        return Ok(true);
+    }
+    let sql = "select start, grams, (words = to_tsvector('simple'::regconfig, $2::text))::int::bigint from chunk \
+        where body = $1 and start = $3";
+    for start in starts(text) {
+        let piece = piece(text, start);
+        let at = i64::try_from(start).unwrap_or(i64::MAX);
+        let words = if with_words {
+            spaced(piece)
+        } else {
+            String::new()
+        };
+        let row = tx.first(sql, &[body.into(), words.into(), at.into()])?;
+        let Some(row) = row else { return Ok(false) };
+        let same = row.maybe(2, Row::int)?;
+        if row.maybe(1, Row::text)? != Some(&kept(piece)) || with_words && same != Some(1) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Takes a text of prompts out of the index.
 pub(crate) fn remove_body(tx: &mut dyn Tx, body: i64) -> Result<(), StoreError> {
-    remove(tx, Owner::Body(body))
+    for row in tx.query("select key from chunk where body = $1", &[body.into()])? {
+        remove(tx, row.int(0)?)?;
+    }
+    Ok(())
 }
 
-/// Takes an edge out of the index.
-pub(crate) fn remove_edge(tx: &mut dyn Tx, edge: i64) -> Result<(), StoreError> {
-    remove(tx, Owner::Edge(edge))
-}
-
-fn remove(tx: &mut dyn Tx, owner: Owner) -> Result<(), StoreError> {
-    let (column, key) = owner.column();
+/// Takes a piece out of the index.
+pub(crate) fn remove(tx: &mut dyn Tx, chunk: i64) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Sqlite {
-        let sql = format!("select key from chunk where {column} = $1");
-        for row in tx.query(&sql, &[key.into()])? {
-            for table in ["chunk_words", "chunk_grams"] {
-                let sql = format!("delete from {table} where rowid = $1");
-                tx.execute(&sql, &[row.int(0)?.into()])?;
-            }
+        for table in ["chunk_words", "chunk_grams"] {
+            let sql = format!("delete from {table} where rowid = $1");
+            tx.execute(&sql, &[chunk.into()])?;
         }
     }
-    tx.execute(
-        &format!("delete from chunk where {column} = $1"),
-        &[key.into()],
-    )?;
+    tx.execute("delete from chunk where key = $1", &[chunk.into()])?;
     Ok(())
 }
 

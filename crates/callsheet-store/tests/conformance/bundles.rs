@@ -66,3 +66,13 @@ fn no_byte_of_a_bundle_can_be_changed() {
         assert!(Bundle::read("x", &bytes[..end]).is_err(), "{end} bytes");
     }
 }
+
+#[test]
+fn nothing_may_follow_a_bundle() {
+    let bytes = written(&bundle());
+    for more in [&bytes[..], b"x", b"\x50\x2a\x4d\x18\x00\x00\x00\x00"] {
+        let both = [&bytes[..], more].concat();
+        let error = Bundle::read("x", both.as_slice()).unwrap_err();
+        assert_eq!(error.to_string(), "x: something follows the archive");
+    }
+}

@@ -97,11 +97,11 @@ fn processes_migrate_at_the_same_time(place: &Place) {
 
 fn a_step_that_is_missing_is_taken(place: &Place) {
     drop(place.open());
-    let search = ["indexed", "chunk_words", "chunk_grams", "chunk"];
+    let search = ["indexed", "edge", "chunk_words", "chunk_grams", "chunk"];
     let search = if place.is_sqlite() {
         &search[..]
     } else {
-        &["indexed", "chunk"]
+        &["indexed", "edge", "chunk"]
     };
     for table in search.iter().chain(&["event", "log", "run"]) {
         place.raw(&format!("drop table {table}"));

@@ -17,6 +17,8 @@ on_both!(
     every_flipped_byte_is_found_and_named,
     every_changed_value_of_a_prompt_is_found,
     odd_texts_are_kept,
+    the_same_prompt_may_be_sealed_at_the_same_time,
+    a_prompt_belongs_to_its_project,
 );
 
 /// Composes files as a pack and seals it.
@@ -197,7 +199,7 @@ fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
     // The shared one, the list of files, and twenty tasks.
     assert_eq!(place.count(sections), 22);
     let documents = place.count(
-        "select max(length(packed)) from document where prompt > (select min(key) from prompt)",
+        "select max(length(packed)) from document where key / 4 > (select min(key) from prompt)",
     );
     assert!(
         documents < 250,
@@ -223,9 +225,11 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
     let store = filled(place);
     let blobs = [
         ("body", "packed", "key"),
-        ("document", "packed", "prompt * 10 + kind"),
+        ("document", "packed", "key"),
         ("prompt", "fingerprint", "key"),
         ("prompt", "seal", "key"),
+        ("prompt", "mark", "key"),
+        ("edge", "name", "key"),
     ];
     for (table, column, key) in blobs {
         for row in place.numbers(&format!("select {key} from {table}")) {
@@ -305,4 +309,34 @@ fn odd_texts_are_kept(place: &Place) {
     let back = block_on(store.sealed(&prompt)).unwrap();
     assert_eq!(back.rendered().unwrap(), composition.rendered());
     assert_eq!(findings(&store), []);
+}
+
+fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let (_, sealed) = composed(&[("a.md", "The same for all.")]);
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let (store, project, seal) = (place.open(), project.clone(), sealed.clone());
+            std::thread::spawn(move || block_on(store.seal(&project, seal)).unwrap())
+        })
+        .collect();
+    let all: Vec<_> = threads.into_iter().map(|one| one.join().unwrap()).collect();
+    assert!(all.iter().all(|(prompt, _)| prompt.id == all[0].0.id));
+    assert_eq!(all.iter().filter(|(_, new)| *new).count(), 1);
+    assert_eq!(findings(&store), []);
+}
+
+fn a_prompt_belongs_to_its_project(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.project("other")).unwrap();
+    let (prompt, _) = seal(&store, &project, "Mine.");
+    place.raw("update prompt set project = (select key from project where name = 'other')");
+    let found = findings(&store);
+    let detail = format!("prompt {}: its row is not what was sealed", prompt.id);
+    assert!(
+        found.iter().any(|one| one.detail.contains(&detail)),
+        "{found:?}"
+    );
 }

@@ -19,6 +19,7 @@ on_both!(
     any_part_of_a_prompt_leads_to_it,
     a_text_that_runs_on_leads_to_an_old_prompt,
     the_index_finds_what_reading_everything_finds,
+    what_others_have_does_not_hide_mine,
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
@@ -298,4 +299,28 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
         Ok(())
     });
     led.unwrap();
+}
+
+/// Thousands of texts that look alike, of another project and of none that holds the text.
+fn what_others_have_does_not_hide_mine(place: &Place) {
+    let store = place.open();
+    let mine = block_on(store.project("mine")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let (prompt, _) = seal(&store, &mine, "the abcdef words of mine");
+    for number in 0..3 {
+        let names: Vec<String> = (0..500).map(|n| format!("f{n}.md")).collect();
+        let texts: Vec<String> = (0..500)
+            .map(|n| format!("abc {number} {n} def, abcdef"))
+            .collect();
+        let files: Vec<(&str, &str)> = names
+            .iter()
+            .zip(&texts)
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        let (_, seal) = composed(&files);
+        block_on(store.seal(&other, seal)).unwrap();
+    }
+    let found = block_on(store.carriers(&mine, "abcdef", 5)).unwrap();
+    let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
+    assert_eq!((ids, found.more), (vec![prompt.id], false));
 }

@@ -44,10 +44,14 @@ impl Cut {
         }
     }
 
-    /// Tells whether every message stands in a text.
+    /// Tells whether the messages stand in a text, one after the other.
     pub(crate) fn fits(&self, text: &str) -> bool {
-        let mut ranges = self.placed.iter().map(|(_, range)| range.clone());
-        ranges.all(|range| text.get(range).is_some())
+        let mut end = 0;
+        self.placed.iter().all(|(_, range)| {
+            let follows = range.start >= end && text.get(range.clone()).is_some();
+            end = range.end;
+            follows
+        })
     }
 
     /// Returns the bytes that are handed over for a prompt that was rendered to `text`.

@@ -144,8 +144,12 @@ impl Folder {
             Err(refusal) => return Err(refusal),
         };
         // A link to what does not exist yet could lead anywhere.
-        if rustix::fs::statat(&self.folder, relative, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-            return Err(Refusal::new(Reason::OutsideRoot));
+        if let Ok(found) = rustix::fs::statat(&self.folder, relative, AtFlags::SYMLINK_NOFOLLOW) {
+            return match FileType::from_raw_mode(found.st_mode) {
+                FileType::Symlink => Err(Refusal::new(Reason::OutsideRoot)),
+                // It was made this very moment.
+                _ => self.real_path(relative).map(|inner| self.real.join(inner)),
+            };
         }
         let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
         let folder = match folder {

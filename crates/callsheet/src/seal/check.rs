@@ -94,7 +94,14 @@ impl Seal {
             );
             return Ok(vec![Fault::new(DOCUMENTS[3], detail)]);
         }
-        inputs.input().map(|_| Vec::new())
+        inputs.input()?;
+        let manifest = self.manifest()?;
+        // A recipe that held secrets is sealed without them, and has another fingerprint.
+        if inputs.is_scrubbed() || inputs.recipe_record() == manifest.recipe {
+            return Ok(Vec::new());
+        }
+        let detail = "its recipe is not the one that was sealed";
+        Ok(vec![Fault::new(DOCUMENTS[0], detail)])
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::damaged;
 use crate::inputs::{Bodies, Disk, Readings};
+use crate::manifest::RecipeRecord;
 use crate::redact::{Key, Level};
 use crate::tokens::Encoding;
 use crate::{Budget, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
@@ -35,6 +36,9 @@ pub struct SealedInputs {
     sources: Vec<String>,
     /// Whether composing again gives the same bytes; pseudonyms in the place of secrets can stand in the way.
     pub replays: bool,
+    /// Whether pseudonyms stand in the place of secrets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) scrubbed: bool,
     /// What the disk answered.
     pub readings: Readings,
     /// The texts of recipe and input.
@@ -106,6 +110,7 @@ impl SealedInputs {
             }),
             sources: inputs.sources.keys().cloned().collect(),
             replays: true,
+            scrubbed: false,
             readings,
             texts,
         })
@@ -149,6 +154,23 @@ impl SealedInputs {
     /// Tells whether secrets became pseudonyms when it was composed, as far as the caller asked for it.
     pub fn is_redacted(&self) -> bool {
         self.options.redact != Level::Off
+    }
+
+    /// Returns what a manifest says of the recipe.
+    pub(super) fn recipe_record(&self) -> RecipeRecord {
+        let files = self.recipe.files.iter();
+        let texts: Vec<(&str, &[u8])> = files
+            .filter_map(|(name, body)| Some((name.as_str(), &**self.texts.get(body)?)))
+            .collect();
+        RecipeRecord {
+            name: self.recipe.name.clone(),
+            fingerprint: Fingerprint::of_named(texts),
+        }
+    }
+
+    /// Tells whether pseudonyms stand in what was sealed.
+    pub(super) fn is_scrubbed(&self) -> bool {
+        self.scrubbed
     }
 
     /// Returns the fingerprint of the input document.

@@ -10,6 +10,9 @@ use crate::{Error, Fingerprint};
 /// The name and version of the shape of a layout.
 pub(super) const SCHEMA: &str = "callsheet.layout/1";
 
+/// The longest text that is put together.
+const MOST_BYTES: usize = 512 << 20;
+
 /// What a text is made of besides its sections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +50,16 @@ impl Layout {
         if frames.len() != manifest.sections.len() + 1 {
             return Err(damaged("layout and manifest differ in their sections"));
         }
+        // A few texts named many times would be more than any memory holds.
+        let mut size: usize = self.frames.iter().map(String::len).sum();
+        for section in &manifest.sections {
+            size = size.saturating_add(body(section.fingerprint)?.len());
+        }
+        if size > MOST_BYTES {
+            return Err(damaged("it is larger than a prompt may be"));
+        }
         let mut text = frames.next().cloned().unwrap_or_default();
+        text.reserve(size - text.len());
         for (section, frame) in manifest.sections.iter().zip(frames) {
             text.push_str(body(section.fingerprint)?);
             text.push_str(frame);

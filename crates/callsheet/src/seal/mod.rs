@@ -81,7 +81,7 @@ impl Seal {
         }
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
         let mut sealed = SealedInputs::of(recipe, input, inputs, options)?;
-        let scrubbed = match options.redactor(recipe) {
+        sealed.scrubbed = match options.redactor(recipe) {
             Some(redactor) => scrub::scrub(&mut sealed, redactor, &composition.secrets),
             None => false,
         };
@@ -96,7 +96,7 @@ impl Seal {
         };
         // Pseudonyms are shorter than secrets, so a cap that counts characters may cut elsewhere.
         seal.put_inputs(&sealed);
-        if scrubbed && seal.replay().is_ok_and(|replay| !replay.is_equal()) {
+        if sealed.scrubbed && seal.replay().is_ok_and(|replay| !replay.is_equal()) {
             sealed.replays = false;
             seal.put_inputs(&sealed);
         }

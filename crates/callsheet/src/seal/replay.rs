@@ -71,11 +71,28 @@ impl Seal {
         Self::of(&composition, &recipe, &input, &world, &options)
     }
 
-    /// Returns what differs although the bytes do not: the tools that go with them.
+    /// Returns what differs although the bytes do not: the tools that go with them, and what is told of them.
     fn beside(&self, now: &Composition) -> Result<Vec<Difference>, Error> {
         let then = self.manifest()?;
         let differ = then.tools != now.manifest.tools;
-        Ok(differ.then(|| tools(&then)).into_iter().collect())
+        let mut differences: Vec<Difference> = differ.then(|| tools(&then)).into_iter().collect();
+        // Another engine may record more; pseudonyms were secrets when this was recorded.
+        if then.engine == ENGINE && !self.inputs()?.is_scrubbed() {
+            let records = [
+                ("the manifest", then == now.manifest),
+                (
+                    "the source map",
+                    self.source_map()?.spans == now.source_map.spans,
+                ),
+            ];
+            let changed = records.into_iter().filter(|(_, same)| !same);
+            differences.extend(changed.map(|(what, _)| Difference {
+                what: what.to_owned(),
+                change: "changed",
+                why: engines(&then),
+            }));
+        }
+        Ok(differences)
     }
 
     fn differences(&self, now: &Composition) -> Result<Vec<Difference>, Error> {

@@ -6,10 +6,10 @@ use super::SealedInputs;
 use crate::redact::{Redactor, Secrets};
 
 /// A secret of so many bytes is taken out of a field of the input wherever it stands.
-const IN_FIELDS: usize = 8;
+const IN_FIELDS: usize = 4;
 
 /// A secret of so many bytes is taken out of any file; a shorter one may be an ordinary word.
-const IN_FILES: usize = 16;
+const IN_FILES: usize = 8;
 
 /// Takes secrets out of what a prompt was made from; tells whether there were any.
 ///
@@ -36,6 +36,13 @@ fn fields(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => {
             secrets.scrub(text, IN_FIELDS);
+        }
+        Value::Number(number) => {
+            // A number that a template prints can be a password, too.
+            let mut text = number.to_string();
+            if secrets.scrub(&mut text, IN_FIELDS) {
+                *value = Value::String(text);
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| fields(item, secrets)),
         Value::Object(object) => object.values_mut().for_each(|field| fields(field, secrets)),

@@ -263,6 +263,84 @@ fn files_are_told_by_their_paths_from_the_root() {
 }
 
 #[test]
+fn a_few_texts_named_very_often_are_refused_and_not_put_together() {
+    let (_, mut seal) = pack();
+    let mut manifest = seal.manifest().unwrap();
+    let mut layout = seal.layout().unwrap();
+    let large = "x".repeat(10 << 20);
+    add(&mut seal.bodies, &large);
+    let mut section = manifest.sections[0].clone();
+    section.fingerprint = Fingerprint::of(&large);
+    manifest.sections = vec![section; 2000];
+    layout.frames = vec![String::new(); 2001];
+    seal.documents[0] = compact(&manifest);
+    seal.documents[2] = compact(&layout);
+    let error = seal.rendered().unwrap_err();
+    assert_eq!(error.detail(), "it is larger than a prompt may be");
+    assert!(!seal.check().is_empty());
+}
+
+#[test]
+fn messages_that_repeat_a_text_are_refused() {
+    let (_, mut seal) = pack();
+    let cut = seal.documents[2].find("\"placed\":[[").unwrap() + "\"placed\":[".len();
+    let once = &seal.documents[2][cut..];
+    let once = &once[..=once.find(']').unwrap()];
+    let often = format!("{once},").repeat(50);
+    seal.documents[2].insert_str(cut, &often);
+    let error = seal.rendered().unwrap_err();
+    assert_eq!(
+        error.detail(),
+        "the layout cuts messages that are not in the text"
+    );
+}
+
+#[test]
+fn records_that_lie_are_found_by_composing_again() {
+    let (_, seal) = pack();
+    let lie = |change: &dyn Fn(&mut Manifest)| {
+        let mut manifest = seal.manifest().unwrap();
+        change(&mut manifest);
+        let mut other = seal.clone();
+        other.documents[0] = compact(&manifest);
+        other
+    };
+    let recipe = lie(&|manifest| manifest.recipe.fingerprint = Fingerprint::of("another"));
+    let faults: Vec<String> = recipe.check().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        faults,
+        ["manifest: its recipe is not the one that was sealed"]
+    );
+    let source = lie(&|manifest| manifest.sections[0].source = "file:other".to_owned());
+    assert_eq!(source.replay().unwrap().differences[0].what, "the manifest");
+    let mut map = seal.clone();
+    map.documents[1] = map.documents[1].replacen("file:a.md", "file:b.md", 1);
+    assert_eq!(map.replay().unwrap().differences[0].what, "the source map");
+}
+
+#[test]
+fn what_only_the_words_around_make_a_secret_is_sealed_nowhere() {
+    let toml = "redact = true\n[[layers]]\nname = 'db'\ntext = 'DB=postgres://app:{{pw}}@db.local/shop'\n\
+        [[layers]]\nname = 'auth'\ntext = 'postgres://{{auth}}@db.local/shop'\n";
+    let folder = crate::recipe::Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+    let recipe = Recipe::parse("mine", "mine", folder).unwrap();
+    let input = json!({"pw": 12_345_678_901_u64, "auth": "app:hunter2"});
+    let (inputs, options) = (Inputs::nowhere(), Options::default());
+    let composition = compose(&recipe, &input, &inputs, &options).unwrap();
+    let seal = Seal::of(&composition, &recipe, &input, &inputs, &options).unwrap();
+    let kept: Vec<String> = seal
+        .bodies
+        .values()
+        .map(|one| String::from_utf8_lossy(one).into_owned())
+        .collect();
+    let kept = kept.concat() + &seal.documents.concat();
+    assert!(
+        !kept.contains("12345678901") && !kept.contains("hunter2"),
+        "{kept}"
+    );
+}
+
+#[test]
 fn only_a_watched_disk_can_be_sealed() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = Inputs::new(crate::Root::open(folder.path()).unwrap());

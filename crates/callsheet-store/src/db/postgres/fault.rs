@@ -34,6 +34,8 @@ impl Fault {
         let state = error.code();
         let remedy = if state == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
             || state == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+            // Somebody has written the same meanwhile; the next look sees it.
+            || state == Some(&SqlState::UNIQUE_VIOLATION)
         {
             Remedy::Repeat
         } else if state == Some(&SqlState::FEATURE_NOT_SUPPORTED)

@@ -40,11 +40,15 @@ impl State {
 
 /// Reads what a file says of itself; the first look at it, which fails if it is no database.
 pub(super) fn state(connection: &Connection) -> rusqlite::Result<State> {
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
-    Ok(State {
-        application: number("pragma application_id")?,
-        schema: number("pragma user_version")?,
-        tables: number("select count(*) from sqlite_schema")?,
+    // One look: another process may bring the file to its schema at this moment.
+    let sql = "select a.application_id, v.user_version, (select count(*) from sqlite_schema) \
+        from pragma_application_id a, pragma_user_version v";
+    connection.query_row(sql, [], |row| {
+        Ok(State {
+            application: row.get(0)?,
+            schema: row.get(1)?,
+            tables: row.get(2)?,
+        })
     })
 }
 
