@@ -147,17 +147,27 @@ fn make_folder(project: &Project) -> Result<(), Failure> {
     }
 }
 
-/// Seals a prompt and says its id.
-pub(crate) fn seal(project: &Project, seal: Seal, out: Output) -> Result<Id, Failure> {
+/// A prompt that is sealed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealed {
+    pub(crate) id: Id,
+    new: bool,
+}
+
+impl Sealed {
+    /// Says the id.
+    pub(crate) fn tell(self, out: Output) {
+        let before = if self.new { "" } else { "already " };
+        out.say(&format!("{before}sealed {}", self.id));
+    }
+}
+
+/// Seals a prompt.
+pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
     let opened = open_to_write(project)?;
     let sealing = || block_on(opened.store.seal(&opened.project, seal));
     let (prompt, new) = progress::during("sealing", sealing)?;
-    out.say(&format!(
-        "{}sealed {}",
-        if new { "" } else { "already " },
-        prompt.id
-    ));
-    Ok(prompt.id)
+    Ok(Sealed { id: prompt.id, new })
 }
 
 impl Opened {

@@ -179,18 +179,21 @@ impl Files {
             )));
         }
         // What is handed over was stored before.
-        let id = match &composed.seal {
-            Some(seal) => Some(store::seal(project, seal.clone(), out)?),
+        let sealed = match &composed.seal {
+            Some(seal) => Some(store::seal(project, seal.clone())?),
             None => None,
         };
         self.explain(composition, out)?;
+        if let Some(sealed) = sealed {
+            sealed.tell(out);
+        }
         let result = match format {
             None => composition.rendered(),
             Some(Format::Text) => Cow::from(composition.text.as_str()),
             Some(Format::Json) => {
                 let mut document = composition.document();
-                if let Some(id) = id {
-                    document["id"] = json!(id);
+                if let Some(sealed) = sealed {
+                    document["id"] = json!(sealed.id);
                 }
                 if let Some(findings) = &composed.findings {
                     document["findings"] = json!(findings);

@@ -151,7 +151,9 @@ impl Args {
             let mut composed = step.compose(&folder, &project)?;
             step.show(number + 1, &mut composed.composition, out)?;
             if let Some(seal) = composed.seal {
-                ids.push(store::seal(&project, seal, out)?);
+                let sealed = store::seal(&project, seal)?;
+                sealed.tell(out);
+                ids.push(sealed.id);
             }
             say(out, "\n")?;
             documents.push(composed.composition.document());

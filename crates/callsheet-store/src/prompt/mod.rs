@@ -169,8 +169,9 @@ pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
             .map(Fingerprint::from_bytes)
             .map_err(|_| row.damaged("a prompt has a fingerprint of the wrong size"))
     };
+    let id = row.text(0)?.parse::<Id>();
     let prompt = SealedPrompt {
-        id: row.text(0)?.parse()?,
+        id: id.map_err(|_| row.damaged("a prompt has an id that is none"))?,
         sealed_at: row.int(1)?,
         recipe: row.text(2)?.to_owned(),
         engine: row.text(3)?.to_owned(),

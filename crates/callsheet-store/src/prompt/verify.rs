@@ -49,7 +49,14 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
             let prompt = match read(row) {
                 Ok(prompt) => prompt,
                 Err(error) => {
-                    audit.find("a prompt".to_owned(), error.to_string());
+                    carried.unsure = true;
+                    let id = row.text(0).unwrap_or("?");
+                    let what = format!("prompt {id}");
+                    let StoreError::Damaged { why, .. } = error else {
+                        return Err(error);
+                    };
+                    let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(&why);
+                    audit.find(what, why);
                     continue;
                 }
             };

@@ -334,9 +334,6 @@ fn a_prompt_belongs_to_its_project(place: &Place) {
     let (prompt, _) = seal(&store, &project, "Mine.");
     place.raw("update prompt set project = (select key from project where name = 'other')");
     let found = findings(&store);
-    let detail = format!("prompt {}: its row is not what was sealed", prompt.id);
-    assert!(
-        found.iter().any(|one| one.detail.contains(&detail)),
-        "{found:?}"
-    );
+    assert_eq!(found[0].what, format!("prompt {}", prompt.id));
+    assert_eq!(found[0].detail, "its row is not what was sealed");
 }
