@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use callsheet::SourceMap;
 
-use super::kept;
+use super::index::{grams, kept};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, REACH, SealedPrompt, Texts};
@@ -20,7 +20,10 @@ const LEAST_CHARS: usize = 3;
 const MOST_PIECES: usize = 24;
 
 /// So many places in the index are looked at in one go.
-const HOLDERS: i64 = 1000;
+const HOLDERS: i64 = 256;
+
+/// So many are enough to tell a rare piece from a common one.
+const GLANCE: i64 = 64;
 
 /// So many prompts are looked at in one go.
 const PAGE: i64 = 32;
@@ -121,7 +124,7 @@ impl Search<'_> {
             holders.retain(|holder| holder.newest.is_some());
             holders.sort_by_key(|holder| std::cmp::Reverse(holder.newest));
             more = self.among(tx, &holders, piece)?;
-            holders = self::holders(tx, piece, last.unwrap_or(0))?;
+            holders = self::holders(tx, piece, (last.unwrap_or(0), HOLDERS))?;
         }
         more |= !holders.is_empty() || self.found.len() > self.limit;
         self.found
@@ -217,27 +220,26 @@ impl Search<'_> {
 
 /// Returns the piece of the text that the fewest prompts carry, with what may hold it; nothing if none does.
 fn rarest<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Option<(&'t str, Vec<Found>)>, StoreError> {
-    let mut best: Option<(i64, &str, Vec<Found>)> = None;
     let pieces = pieces(text);
-    for &piece in &pieces {
-        let holders = holders(tx, piece, i64::MAX)?;
+    let mut best: Option<(i64, &str)> = None;
+    for &piece in pieces.iter().filter(|_| pieces.len() > 1) {
+        let holders = holders(tx, piece, (i64::MAX, GLANCE))?;
         if holders.is_empty() {
             return Ok(None);
         }
-        if pieces.len() == 1 {
-            return Ok(Some((piece, holders)));
-        }
         let mut carried = 0;
-        for holder in holders.iter().take(8) {
+        for holder in holders.iter().take(4) {
             carried += count(tx, holder.kind)?;
         }
         // Whatever else holds it is carried by one prompt at least.
         carried = carried.max(i64::try_from(holders.len()).unwrap_or(i64::MAX));
-        if best.as_ref().is_none_or(|(least, ..)| carried < *least) {
-            best = Some((carried, piece, holders));
+        if best.is_none_or(|(least, _)| carried < least) {
+            best = Some((carried, piece));
         }
     }
-    Ok(best.map(|(_, piece, holders)| (piece, holders)))
+    let piece = best.map_or(text, |(_, piece)| piece);
+    let holders = holders(tx, piece, (i64::MAX, HOLDERS))?;
+    Ok((!holders.is_empty()).then_some((piece, holders)))
 }
 
 /// Whether the text stands in the holder, or has to be looked for in each prompt.
@@ -265,10 +267,10 @@ fn pieces(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns how many prompts a holder stands in, of whatever project.
+/// Returns how many prompts a holder stands in, of whatever project; many are as good as all.
 fn count(tx: &mut dyn Tx, holder: Holder) -> Result<i64, StoreError> {
     let of = |tx: &mut dyn Tx, body: i64| {
-        let sql = "select count(*) from part where body = $1";
+        let sql = "select count(*) from (select 1 from part where body = $1 limit 200) as few";
         tx.first(sql, &[body.into()])?
             .map_or(Ok(0), |row| row.int(0))
     };
@@ -337,7 +339,11 @@ fn newest(tx: &mut dyn Tx, project: i64, holder: Holder) -> Result<Option<i64>, 
 }
 
 /// Returns what may hold a piece, before a place in the index, from the last one down.
-fn holders(tx: &mut dyn Tx, piece: &str, before: i64) -> Result<Vec<Found>, StoreError> {
+fn holders(
+    tx: &mut dyn Tx,
+    piece: &str,
+    (before, most): (i64, i64),
+) -> Result<Vec<Found>, StoreError> {
     let columns = "select c.body, e.left_body, e.right_body, c.key from";
     let (sql, pattern) = match tx.dialect() {
         Dialect::Sqlite => (
@@ -355,7 +361,7 @@ fn holders(tx: &mut dyn Tx, piece: &str, before: i64) -> Result<Vec<Found>, Stor
             like(piece),
         ),
     };
-    let values = [pattern.into(), before.into(), HOLDERS.into()];
+    let values = [pattern.into(), before.into(), most.into()];
     let rows = tx.query(&sql, &values)?;
     let mut holders: Vec<Found> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -374,18 +380,6 @@ fn holders(tx: &mut dyn Tx, piece: &str, before: i64) -> Result<Vec<Found>, Stor
         }
     }
     Ok(holders)
-}
-
-/// Returns the query for all groups of three characters of a text; one after the other, and the last one.
-fn grams(text: &str) -> String {
-    let chars: Vec<char> = kept(text).chars().collect();
-    let threes = chars.chunks_exact(3);
-    let mut grams: Vec<String> = threes.map(|three| three.iter().collect()).collect();
-    grams.push(chars[chars.len().saturating_sub(3)..].iter().collect());
-    let quoted = grams
-        .iter()
-        .map(|gram| format!("\"{}\"", gram.replace('"', "\"\"")));
-    quoted.collect::<Vec<_>>().join(" AND ")
 }
 
 fn like(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! The index: which pieces of texts and logs it holds, and how they come in and go out.
 
-use super::words::{Query, spaced};
+use super::words::{Query, spaced, words};
 use super::{Hit, HitPlace, snippet};
 use crate::StoreError;
 use crate::db::{Dialect, Row, Tx, Value};
@@ -127,7 +127,8 @@ fn new_key(tx: &mut dyn Tx, sql: &str, values: &[Value<'_>]) -> Result<i64, Stor
 
 /// Tells whether the index has the pieces of a text, and their words.
 ///
-/// PostgreSQL keeps the pieces themselves, so that they can be compared. SQLite keeps none, and checks its own index.
+/// PostgreSQL keeps the pieces themselves, so that they can be compared. SQLite keeps none; there the beginning and the end
+/// of each piece and its first word are looked for, and the pages of the index are checked with the whole file.
 pub(crate) fn holds(
     tx: &mut dyn Tx,
     body: i64,
@@ -135,7 +136,7 @@ pub(crate) fn holds(
     with_words: bool,
 ) -> Result<bool, StoreError> {
     if tx.dialect() == Dialect::Sqlite {
-        return Ok(true);
+        return finds(tx, body, text, with_words);
     }
     let sql = "select start, grams, (words = to_tsvector('simple'::regconfig, $2::text))::int::bigint from chunk \
         where body = $1 and start = $3";
@@ -155,6 +156,54 @@ pub(crate) fn holds(
         }
     }
     Ok(true)
+}
+
+fn finds(tx: &mut dyn Tx, body: i64, text: &str, with_words: bool) -> Result<bool, StoreError> {
+    for start in starts(text) {
+        let piece = piece(text, start);
+        let first = &piece[..piece.floor_char_boundary(REACH.min(piece.len()))];
+        let last = &piece[piece.ceil_char_boundary(piece.len().saturating_sub(REACH))..];
+        let mut queries = Vec::new();
+        for part in [first, last] {
+            if part.chars().count() >= 3 {
+                queries.push(("chunk_grams", grams(part)));
+            }
+        }
+        // Other letters may be written in another way in the index.
+        let word = words(piece)
+            .map(|(_, word)| word)
+            .find(|word| word.is_ascii());
+        queries.extend(
+            word.filter(|_| with_words)
+                .map(|word| ("chunk_words", format!("\"{word}\""))),
+        );
+        for (table, query) in queries {
+            let sql = format!(
+                "select 1 from {table} where {table} match $1 \
+                and rowid = (select key from chunk where body = $2 and start = $3)"
+            );
+            let at = i64::try_from(start).unwrap_or(i64::MAX);
+            if tx
+                .first(&sql, &[query.into(), body.into(), at.into()])?
+                .is_none()
+            {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the query for all groups of three characters of a text; one after the other, and the last one.
+pub(super) fn grams(text: &str) -> String {
+    let chars: Vec<char> = kept(text).chars().collect();
+    let threes = chars.chunks_exact(3);
+    let mut grams: Vec<String> = threes.map(|three| three.iter().collect()).collect();
+    grams.push(chars[chars.len().saturating_sub(3)..].iter().collect());
+    let quoted = grams
+        .iter()
+        .map(|gram| format!("\"{}\"", gram.replace('"', "\"\"")));
+    quoted.collect::<Vec<_>>().join(" AND ")
 }
 
 /// Takes a text of prompts out of the index.

@@ -11,7 +11,7 @@ use callsheet::Fingerprint;
 use serde::Serialize;
 
 pub use carry::{Carrier, Carriers};
-pub(crate) use index::{add_body, add_edge, holds, kept, remove, remove_body, starts};
+pub(crate) use index::{add_body, add_edge, holds, remove, remove_body, starts};
 
 use self::index::CHUNK;
 use self::words::Query;

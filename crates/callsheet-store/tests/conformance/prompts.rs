@@ -19,6 +19,7 @@ on_both!(
     odd_texts_are_kept,
     the_same_prompt_may_be_sealed_at_the_same_time,
     a_prompt_belongs_to_its_project,
+    an_index_that_lost_its_contents_is_found,
 );
 
 /// Composes files as a pack and seals it.
@@ -309,6 +310,20 @@ fn odd_texts_are_kept(place: &Place) {
     let back = block_on(store.sealed(&prompt)).unwrap();
     assert_eq!(back.rendered().unwrap(), composition.rendered());
     assert_eq!(findings(&store), []);
+}
+
+fn an_index_that_lost_its_contents_is_found(place: &Place) {
+    let store = filled(place);
+    if place.is_sqlite() {
+        place.raw("delete from chunk_grams where rowid = (select min(key) from chunk)");
+    } else {
+        place.raw("update chunk set grams = null where key = (select min(key) from chunk)");
+    }
+    let found = findings(&store);
+    assert!(
+        found[0].what.starts_with("the index of text number "),
+        "{found:?}"
+    );
 }
 
 fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
