@@ -26,7 +26,7 @@
 //! assert_eq!(events[0].event.message(), "a note was written");
 //!
 //! let verified = block_on(store.verify(|finding| panic!("{finding:?}")))?;
-//! assert_eq!(verified.checked["event"], 1);
+//! assert_eq!(verified.checked["events"], 1);
 //! # Ok(())
 //! # }
 //! ```

@@ -17,7 +17,7 @@ use crate::{Id, Store, StoreError, body};
 const LEAST_CHARS: usize = 3;
 
 /// So many pieces of a long text are looked for.
-const MOST_PIECES: usize = 24;
+const MOST_PIECES: usize = 10;
 
 /// So many places in the index are looked at in one go.
 const HOLDERS: i64 = 256;
