@@ -196,7 +196,8 @@ def _integer(name: str, value: Any) -> int:
         number = int(value)
     except OverflowError:
         raise ValueError(f"{name} must be an integer, not {value!r}") from None
-    if isinstance(value, numbers.Number) and number != value:
+    exact: Any = value
+    if isinstance(value, numbers.Number) and exact != number:
         raise ValueError(f"{name} must be an integer, not {value!r}")
     if abs(number) >= 1 << 127:
         raise ValueError(f"{name} is too large")
