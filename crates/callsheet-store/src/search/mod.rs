@@ -4,6 +4,7 @@
 //! words only.
 
 mod carry;
+mod holder;
 mod index;
 mod words;
 
