@@ -2,13 +2,18 @@
 //!
 //! A body that is packed as a difference has a base that is packed by itself, so that two rows are always enough.
 
+use std::collections::BTreeMap;
+
 use callsheet::Fingerprint;
 
-use crate::db::{Row, Tx, Value};
+use crate::db::{Row, Tx, Value, in_list};
 use crate::{StoreError, pack};
 
 /// Texts shorter than this are no base for others.
 const LEAST_BASE: usize = 256;
+
+/// How many bodies are looked for at once.
+const AT_ONCE: usize = 100;
 
 const FIND: &str = "select key from body where fingerprint = $1";
 
@@ -18,8 +23,8 @@ const INSERT: &str = "insert into body (fingerprint, bytes, base, packed) values
 const LOAD: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
     where b.fingerprint = $1";
 
-const LOAD_KEY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
-    where b.key = $1";
+const LOAD_KEYS: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key from body b \
+    left join body a on a.key = b.base where b.key in ";
 
 const SLOT: &str = "select s.body, b.bytes, b.packed, s.least from slot s join body b on b.key = s.body \
     where s.project = $1 and s.name = $2 and b.base is null";
@@ -99,6 +104,29 @@ pub(crate) fn find(tx: &mut dyn Tx, name: Fingerprint) -> Result<Option<i64>, St
     row.map(|row| row.int(0)).transpose()
 }
 
+/// Returns the keys of those bodies that are there.
+pub(crate) fn find_all(
+    tx: &mut dyn Tx,
+    names: &[Fingerprint],
+) -> Result<BTreeMap<Fingerprint, i64>, StoreError> {
+    let mut keys = BTreeMap::new();
+    for names in names.chunks(AT_ONCE) {
+        let mut values = Vec::new();
+        let list = in_list(
+            &mut values,
+            names.iter().map(|name| name.as_bytes().as_slice().into()),
+        );
+        let sql = format!("select fingerprint, key from body where fingerprint in {list}");
+        for row in tx.query(&sql, &values)? {
+            let name: Result<[u8; 32], _> = row.bytes(0)?.try_into();
+            let name =
+                name.map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))?;
+            keys.insert(Fingerprint::from_bytes(name), row.int(1)?);
+        }
+    }
+    Ok(keys)
+}
+
 /// What a new text may be kept as a difference to.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Likes<'a> {
@@ -176,10 +204,27 @@ pub(crate) fn get(tx: &mut dyn Tx, name: Fingerprint) -> Result<Vec<u8>, StoreEr
 
 /// Returns a text by its key, as it is.
 pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
-    let found = tx.first(LOAD_KEY, &[key.into()])?;
-    let missing = || StoreError::damaged(tx.store(), format!("text number {key} is not there"));
-    let row = found.ok_or_else(missing)?;
-    unpacked(&row, 0).map_err(|why| row.damaged(format!("text number {key}: {why}")))
+    let found = get_keys(tx, &[key])?.remove(&key);
+    found.ok_or_else(|| StoreError::damaged(tx.store(), format!("text number {key} is not there")))
+}
+
+/// Returns those of some texts that are there, by their keys, as they are.
+pub(crate) fn get_keys(
+    tx: &mut dyn Tx,
+    keys: &[i64],
+) -> Result<BTreeMap<i64, Vec<u8>>, StoreError> {
+    let mut texts = BTreeMap::new();
+    for keys in keys.chunks(AT_ONCE) {
+        let mut values = Vec::new();
+        let list = in_list(&mut values, keys.iter().map(|key| (*key).into()));
+        for row in tx.query(&format!("{LOAD_KEYS}{list}"), &values)? {
+            let key = row.int(5)?;
+            let text = unpacked(&row, 0);
+            let damaged = |why| row.damaged(format!("text number {key}: {why}"));
+            texts.insert(key, text.map_err(damaged)?);
+        }
+    }
+    Ok(texts)
 }
 
 /// Unpacks the columns size, packed, and the size, packed and base of the base, from `at` on.

@@ -2,6 +2,8 @@
 //!
 //! Nothing here happens by itself.
 
+use std::collections::BTreeSet;
+
 use callsheet::Event;
 use serde::Serialize;
 use serde_json::json;
@@ -87,7 +89,8 @@ fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, St
     let sum = format!(
         "select count(*), coalesce(sum(length(b.packed)), 0) from body b \
         where exists (select 1 from part a where a.body = b.key) \
-        and not exists (select 1 from part a where a.body = b.key and a.prompt not in ({DOOMED}))"
+        and not exists (select 1 from part a join prompt s on s.line = a.line and s.key between a.first and a.last \
+        where a.body = b.key and s.key not in ({DOOMED}))"
     );
     let sum = match tx.dialect() {
         Dialect::Sqlite => sum,
@@ -115,18 +118,17 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
         return Ok(collected);
     }
     let values: [Value<'_>; 2] = [project.key.into(), cut.as_str().into()];
-    for (table, prompt) in [
-        ("prompt_source", "prompt"),
-        ("part", "prompt"),
-        ("document", "key / 4"),
-    ] {
-        let sql = format!("delete from {table} where {prompt} in ({DOOMED})");
+    for (table, key) in [("document", "key / 4"), ("prompt", "key")] {
+        let sql = format!("delete from {table} where {key} in ({DOOMED})");
         tx.execute(&sql, &values)?;
     }
-    tx.execute(
-        &format!("delete from prompt where key in ({DOOMED})"),
-        &values,
-    )?;
+    for table in ["prompt_source", "part"] {
+        let sql = format!(
+            "delete from {table} where not exists (select 1 from prompt p \
+            where p.line = {table}.line and p.key between {table}.first and {table}.last)"
+        );
+        tx.execute(&sql, &[])?;
+    }
     sweep(tx)?;
     let facts = [("ids", json!(collected.prompts))];
     let message = format!("{} prompts are removed", collected.prompts.len());
@@ -138,10 +140,6 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
     Ok(collected)
 }
 
-const LOOSE_EDGES: &str = "select e.key from edge e where \
-    e.left_body is not null and not exists (select 1 from body b where b.key = e.left_body) or \
-    e.right_body is not null and not exists (select 1 from body b where b.key = e.right_body)";
-
 /// Removes texts that nobody carries, and that no other text is kept against.
 fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
     const LOOSE: &str = "not exists (select 1 from part a where a.body = b.key) \
@@ -151,18 +149,41 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
         "delete from source where not exists (select 1 from prompt_source ps where ps.source = source.key)",
         &[],
     )?;
+    unindex(tx)?;
     // Those that have a base go first; then their bases may be loose, too.
     for _ in 0..2 {
         for row in tx.query(&format!("select b.key from body b where {LOOSE}"), &[])? {
             let key = row.int(0)?;
-            search::remove_body(tx, key)?;
             tx.execute("delete from slot where body = $1", &[key.into()])?;
             tx.execute("delete from body where key = $1", &[key.into()])?;
         }
     }
-    for row in tx.query(LOOSE_EDGES, &[])? {
-        tx.execute("delete from edge where key = $1", &[row.int(0)?.into()])?;
-        search::remove(tx, row.int(0)?)?;
+    Ok(())
+}
+
+/// Takes out of the index what no prompt shows any more.
+fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    for row in tx.query(
+        "select distinct c.body from chunk c where c.body is not null \
+        and not exists (select 1 from part a where a.body = c.body and a.roles % 2 = 1)",
+        &[],
+    )? {
+        search::remove_words(tx, row.int(0)?)?;
+    }
+    let mut shown = BTreeSet::new();
+    for row in tx.query(
+        "select distinct body from part where roles not in (2, 4, 6)",
+        &[],
+    )? {
+        shown.insert(row.int(0)?);
+    }
+    search::retain_leaves(tx, |body| shown.contains(&body))?;
+    for side in ["left_body", "right_body"] {
+        let sql = format!(
+            "delete from edge where {side} is not null and not exists \
+            (select 1 from part a where a.body = edge.{side} and a.roles not in (2, 4, 6))"
+        );
+        tx.execute(&sql, &[])?;
     }
     Ok(())
 }

@@ -128,9 +128,7 @@ impl Settings {
         if is_file && self.folder.is_some() {
             place = place.kept();
         }
-        // A server takes several times as long to seal; fewer prompts say as much about it.
-        let usual = if is_file { 10_000 } else { 2000 };
-        let corpus = Corpus::of_files(&place, self.either(usual, 500));
+        let corpus = Corpus::of_files(&place, self.either(10_000, 500));
         if self.wants("size") {
             size::run(self, folder, &place, &corpus);
         }

@@ -52,6 +52,12 @@ pub(crate) fn texts(corpus: &Corpus) -> Vec<Kind> {
         kind("absent", false, |at| {
             format!("zyx{at}wvu never said qqq{at}")
         }),
+        kind("absent, three letters", false, |at| {
+            let letter = |nth: usize| char::from(b"QXZJKVWY"[nth % 8]);
+            [letter(at), letter(at / 8 + 3), letter(at * 3)]
+                .iter()
+                .collect()
+        }),
         kind("absent, of common words", false, |at| {
             let mut words: Vec<String> = within(at, 60).split(' ').map(str::to_owned).collect();
             words.reverse();

@@ -12,10 +12,20 @@ alter table body alter column packed set storage external;
 
 create index body_of_base on body (base) where base is not null;
 
+-- The prompts of one project and recipe, in the order in which they were sealed.
+create table line (
+  key bigint generated always as identity primary key,
+  project bigint not null references project (key),
+  recipe text collate "C" not null,
+  last bigint not null,
+  unique (project, recipe)
+);
+
 create table prompt (
   key bigint generated always as identity primary key,
   id text collate "C" not null,
   project bigint not null references project (key),
+  line bigint not null references line (key),
   sealed_at bigint not null,
   recipe text collate "C" not null,
   engine text collate "C" not null,
@@ -27,6 +37,8 @@ create table prompt (
   unique (project, id),
   unique (project, seal)
 );
+
+create index prompt_of_line on prompt (line, key);
 
 -- The documents of a prompt; the key is four times that of the prompt, and 0 for the manifest, 1 for the source map, 2 for the
 -- layout, 3 for the inputs.
@@ -40,12 +52,15 @@ alter table document alter column packed set storage external;
 
 create index document_of_base on document (base);
 
--- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections.
+-- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections. Every prompt of
+-- the line from the first to the last one does.
 create table part (
   body bigint not null references body (key),
-  prompt bigint not null references prompt (key),
+  line bigint not null references line (key),
+  first bigint not null,
+  last bigint not null check (first <= last),
   roles bigint not null check (roles between 1 and 15),
-  primary key (body, prompt)
+  primary key (body, line, first)
 );
 
 create table source (
@@ -55,8 +70,10 @@ create table source (
 
 create table prompt_source (
   source bigint not null references source (key),
-  prompt bigint not null references prompt (key),
-  primary key (source, prompt)
+  line bigint not null references line (key),
+  first bigint not null,
+  last bigint not null check (first <= last),
+  primary key (source, line, first)
 );
 
 -- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.

@@ -10,10 +10,21 @@ create table body (
 
 create index body_of_base on body (base) where base is not null;
 
-create table prompt (
+-- The prompts of one project and recipe, in the order in which they were sealed.
+create table line (
   key integer primary key,
+  project integer not null references project (key),
+  recipe text not null,
+  last integer not null,
+  unique (project, recipe)
+) strict;
+
+-- A key is never used again: spans of keys outlive the prompts in them.
+create table prompt (
+  key integer primary key autoincrement,
   id text not null,
   project integer not null references project (key),
+  line integer not null references line (key),
   sealed_at integer not null,
   recipe text not null,
   engine text not null,
@@ -26,6 +37,8 @@ create table prompt (
   unique (project, seal)
 ) strict;
 
+create index prompt_of_line on prompt (line);
+
 -- The documents of a prompt; the key is four times that of the prompt, and 0 for the manifest, 1 for the source map, 2 for the
 -- layout, 3 for the inputs.
 create table document (
@@ -37,12 +50,15 @@ create table document (
 
 create index document_of_base on document (base);
 
--- Which texts a prompt carries, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections.
+-- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections. Every prompt of
+-- the line from the first to the last one does.
 create table part (
   body integer not null references body (key),
-  prompt integer not null references prompt (key),
+  line integer not null references line (key),
+  first integer not null,
+  last integer not null check (first <= last),
   roles integer not null check (roles between 1 and 15),
-  primary key (body, prompt)
+  primary key (body, line, first)
 ) strict, without rowid;
 
 create table source (
@@ -52,8 +68,10 @@ create table source (
 
 create table prompt_source (
   source integer not null references source (key),
-  prompt integer not null references prompt (key),
-  primary key (source, prompt)
+  line integer not null references line (key),
+  first integer not null,
+  last integer not null check (first <= last),
+  primary key (source, line, first)
 ) strict, without rowid;
 
 -- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.

@@ -1,10 +1,10 @@
--- What can be searched: pieces of texts that prompts carry, and of logs. The indexes keep no text of their own.
+-- What can be searched. By words: pieces of sections and of logs. The index keeps no text of its own.
 create table chunk (
   key integer primary key,
   body integer references body (key),
   run integer references run (key),
   start integer not null check (start >= 0),
-  check (body is null or run is null)
+  check ((body is null) <> (run is null))
 ) strict;
 
 create unique index chunk_of_body on chunk (body, start) where body is not null;
@@ -13,9 +13,6 @@ create unique index chunk_of_run on chunk (run, start) where run is not null;
 create virtual table chunk_words using fts5 (
   words, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0'
 );
-create virtual table chunk_grams using fts5 (
-  text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
-);
 
 -- How many log records of a run are in the index.
 create table indexed (
@@ -23,11 +20,17 @@ create table indexed (
   records integer not null check (records >= 0)
 ) strict;
 
--- Where sections meet: what stands between two texts that are next to each other in some prompt. Nothing on one side means
--- the beginning or the end. It is a piece of its own, and its text is only in the index.
+-- Exactly: what a prompt brought that no prompt before it had, which texts and which places where they meet, with a signature
+-- that tells which groups of three characters they have.
+create table leaf (
+  key integer primary key,
+  holders blob not null,
+  signature blob not null
+) strict;
+
+-- Places where texts meet that are in some leaf. One that has a text which no other prompt carries is not noted here.
 create table edge (
-  key integer primary key references chunk (key),
-  name blob not null unique,
+  name blob primary key,
   left_body integer,
   right_body integer
-) strict;
+) strict, without rowid;

@@ -86,9 +86,35 @@ pub(crate) fn groups(rows: usize, columns: usize) -> String {
     text
 }
 
+/// Adds values and returns the list of their placeholders, for `in`.
+///
+/// The last value is repeated where that makes a list as long as others, so that few statements have to be prepared.
+pub(crate) fn in_list<'v>(
+    all: &mut Vec<Value<'v>>,
+    values: impl IntoIterator<Item = Value<'v>>,
+) -> String {
+    let from = all.len();
+    all.extend(values);
+    let count = all.len() - from;
+    if let Some(last) = all.last().cloned().filter(|_| count > 0) {
+        all.resize(from + count.next_power_of_two(), last);
+    }
+    let places = (from..all.len()).map(|at| format!("${}", at + 1));
+    format!("({})", places.collect::<Vec<_>>().join(", "))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::groups;
+    use super::{Value, groups, in_list};
+
+    #[test]
+    fn lists_have_few_lengths() {
+        let mut values = vec![Value::Int(7)];
+        let list = in_list(&mut values, [1, 2, 3].map(Value::Int));
+        assert_eq!(list, "($2, $3, $4, $5)");
+        assert_eq!(values, [7, 1, 2, 3, 3].map(Value::Int));
+        assert_eq!(in_list(&mut Vec::new(), []), "()");
+    }
 
     #[test]
     fn placeholders_are_numbered_through() {

@@ -20,20 +20,27 @@ pub(crate) struct Edge {
     pub(crate) right: Option<Fingerprint>,
     /// The end of the one, what stands between them, and the beginning of the other.
     pub(crate) text: String,
+    /// What of it does not follow from the two sections: all but the end and the beginning of those that are long enough.
+    pub(crate) between: String,
 }
 
 impl Edge {
     /// Returns what tells it from all others.
     pub(crate) fn name(&self) -> Vec<u8> {
-        let side = |side: &Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
-        let (left, right) = (side(&self.left), side(&self.right));
-        let parts = [
-            ("left", left.as_slice()),
-            ("right", right.as_slice()),
-            ("text", self.text.as_bytes()),
-        ];
-        Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
+        name(self.left, self.right, &self.text)
     }
+}
+
+/// Returns what tells an edge from all others.
+pub(super) fn name(left: Option<Fingerprint>, right: Option<Fingerprint>, text: &str) -> Vec<u8> {
+    let side = |side: Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
+    let (left, right) = (side(left), side(right));
+    let parts = [
+        ("left", left.as_slice()),
+        ("right", right.as_slice()),
+        ("text", text.as_bytes()),
+    ];
+    Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
 }
 
 /// Returns the edges of a text with these sections, each once.
@@ -43,9 +50,23 @@ pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge> {
     let rights = names().chain([None]);
     let places: Vec<Range<usize>> = sections.iter().map(|one| one.start..one.end).collect();
     let mut edges: Vec<Edge> = Vec::new();
-    for ((left, right), range) in lefts.zip(rights).zip(gaps(text, &places)) {
-        let text = text[range].to_owned();
-        let edge = Edge { left, right, text };
+    for (nth, ((left, right), range)) in lefts.zip(rights).zip(gaps(text, &places)).enumerate() {
+        let long = |place: &&Range<usize>| place.len() >= REACH;
+        let before = nth
+            .checked_sub(1)
+            .and_then(|nth| places.get(nth))
+            .filter(long);
+        let from = before.map_or(range.start, |place| place.end);
+        let to = places
+            .get(nth)
+            .filter(long)
+            .map_or(range.end, |place| place.start);
+        let edge = Edge {
+            left,
+            right,
+            between: text[from..to].to_owned(),
+            text: text[range].to_owned(),
+        };
         if !edge.text.is_empty() && (left.is_some() || right.is_some()) && !edges.contains(&edge) {
             edges.push(edge);
         }

@@ -2,8 +2,11 @@
 //!
 //! A prompt is sealed once and never changed again. Sealing the same once more gives the same id.
 
+mod contents;
 mod edge;
+mod line;
 mod load;
+mod notes;
 mod seal;
 mod verify;
 
@@ -92,7 +95,7 @@ pub(crate) const COLUMNS: &str = "p.id, p.sealed_at, p.recipe, p.engine, p.finge
 const PAGE: usize = 500;
 
 const SOURCES: &str = "select s.name from source s where exists \
-    (select 1 from prompt_source ps join prompt p on p.key = ps.prompt where ps.source = s.key and p.project = $1) \
+    (select 1 from prompt_source ps join line l on l.key = ps.line where ps.source = s.key and l.project = $1) \
     order by s.name";
 
 impl Store {
@@ -234,7 +237,8 @@ fn carriers(tx: &mut dyn Tx, names: &[String]) -> Result<BTreeSet<i64>, StoreErr
     let mut prompts = BTreeSet::new();
     for names in names.chunks(PAGE) {
         let sql = format!(
-            "select distinct ps.prompt from prompt_source ps join source s on s.key = ps.source where s.name in {}",
+            "select distinct p.key from prompt_source ps join source s on s.key = ps.source \
+            join prompt p on p.line = ps.line and p.key between ps.first and ps.last where s.name in {}",
             groups(1, names.len())
         );
         let values: Vec<Value<'_>> = names.iter().map(Into::into).collect();

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use callsheet::{Fingerprint, Seal};
 
+use super::contents::Contents;
+use super::edge;
 use super::load::documents;
-use super::seal::Contents;
 use super::{COLUMNS, FRAME, SECTION, SealedPrompt, read};
 use crate::db::{Row, Tx};
+use crate::search::{self, Leaf};
 use crate::verify::Audit;
-use crate::{Id, StoreError, body, search};
+use crate::{Id, StoreError, body};
 
 /// How many rows are looked at in one go, so that memory stays flat.
 const PAGE: i64 = 200;
@@ -20,24 +22,26 @@ const KEYS: &str = "select b.key from body b where b.key > $1 order by b.key lim
 const BODY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint from body b \
     left join body a on a.key = b.base where b.key = $1";
 
-const CARRIER: &str =
-    "select max(p.id) from part a join prompt p on p.key = a.prompt where a.body = $1";
+const CARRIER: &str = "select max(p.id) from part a join prompt p on p.line = a.line \
+    and p.key between a.first and a.last where a.body = $1";
 
 const ROLES: &str = "select distinct roles from part where body = $1";
 
 const CHUNKS: &str = "select start from chunk where body = $1 order by start";
 
-const PART: &str = "select a.roles from part a join body b on b.key = a.body where b.fingerprint = $1 and a.prompt = $2";
+const PART: &str = "select a.roles from part a join body b on b.key = a.body join prompt p on p.line = a.line \
+    and p.key between a.first and a.last where b.fingerprint = $1 and p.key = $2";
 
-const AT_EDGE: &str = "select l.fingerprint, r.fingerprint from edge e join chunk c on c.key = e.key \
-    left join body l on l.key = e.left_body left join body r on r.key = e.right_body where e.name = $1";
+const LINE: &str = "select 1 from line l join prompt p on p.line = l.key where p.key = $1 and l.project = p.project \
+    and l.recipe = p.recipe and l.last >= p.key";
 
-const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source \
-    where s.name = $1 and ps.prompt = $2";
+const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source join prompt p on p.line = ps.line \
+    and p.key between ps.first and ps.last where s.name = $1 and p.key = $2";
 
 /// Checks all texts and all prompts.
 pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    let damaged = verify_bodies(tx, audit)?;
+    let index = Index::verify(tx, audit)?;
+    let damaged = verify_bodies(tx, audit, &index)?;
     let sql = format!("select {COLUMNS} from prompt p where p.key > $1 order by p.key limit $2");
     let (mut last, mut carried) = (i64::MIN, Carried::default());
     loop {
@@ -60,7 +64,7 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
                     continue;
                 }
             };
-            for why in verify_prompt(tx, &prompt, &damaged, &mut carried)? {
+            for why in verify_prompt(tx, &prompt, (&damaged, &index), &mut carried)? {
                 audit.find(format!("prompt {}", prompt.id), why);
             }
         }
@@ -72,6 +76,7 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
 fn verify_bodies(
     tx: &mut dyn Tx,
     audit: &mut Audit<'_>,
+    index: &Index,
 ) -> Result<BTreeSet<Fingerprint>, StoreError> {
     let (mut damaged, mut last) = (BTreeSet::new(), i64::MIN);
     loop {
@@ -87,7 +92,7 @@ fn verify_bodies(
             };
             audit.count("texts");
             match check_body(&row) {
-                Ok(text) if is_indexed(tx, last, &text)? => {}
+                Ok(text) if is_indexed(tx, last, &text, index)? => {}
                 Ok(_) => {
                     let what = format!("the index of text number {last}");
                     audit.find(what, "it does not hold what it should");
@@ -128,22 +133,80 @@ fn check_body(row: &Row) -> Result<String, Bad> {
 }
 
 /// Tells whether a text is in the index if, and only if, prompts show it.
-fn is_indexed(tx: &mut dyn Tx, key: i64, text: &str) -> Result<bool, StoreError> {
-    let starts = search::starts(text).into_iter();
-    let starts: Vec<i64> = starts
-        .map(|start| i64::try_from(start).unwrap_or(i64::MAX))
-        .collect();
+fn is_indexed(tx: &mut dyn Tx, key: i64, text: &str, index: &Index) -> Result<bool, StoreError> {
+    let mut roles = 0;
+    for row in tx.query(ROLES, &[key.into()])? {
+        roles |= row.int(0)?;
+    }
+    if index.bodies.contains(&key) != (roles & (SECTION | FRAME) != 0) {
+        return Ok(false);
+    }
     let rows = tx.query(CHUNKS, &[key.into()])?;
+    if roles & SECTION == 0 {
+        return Ok(rows.is_empty());
+    }
     let found = rows.iter().map(|row| row.int(0));
     let found = found.collect::<Result<Vec<_>, _>>()?;
-    let mut shown = 0;
-    for row in tx.query(ROLES, &[key.into()])? {
-        shown |= row.int(0)? & (SECTION | FRAME);
+    let starts = search::starts(text).into_iter();
+    let starts = starts.map(|start| i64::try_from(start).unwrap_or(i64::MAX));
+    Ok(starts.eq(found) && search::holds(tx, key, text)?)
+}
+
+/// What the leaves of the index hold.
+#[derive(Default)]
+struct Index {
+    bodies: BTreeSet<i64>,
+    /// The names of edges.
+    edges: BTreeSet<Vec<u8>>,
+}
+
+impl Index {
+    /// Checks that every leaf has the signature of what it holds.
+    fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<Self, StoreError> {
+        let (mut index, mut last) = (Self::default(), 0);
+        loop {
+            let rows = search::leaves(tx, last)?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                last = row.int(0)?;
+                match index.check(tx, &row) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let what = format!("leaf {last} of the index");
+                        audit.find(what, "it does not hold what it should");
+                    }
+                    // A text that is damaged is told with the texts.
+                    Err(StoreError::Damaged { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        for row in tx.query("select name from edge", &[])? {
+            if !index.edges.contains(row.bytes(0)?) {
+                audit.find("an edge of the index".to_owned(), "no leaf holds it");
+            }
+        }
+        Ok(index)
     }
-    if found.is_empty() {
-        return Ok(shown == 0);
+
+    fn check(&mut self, tx: &mut dyn Tx, row: &Row) -> Result<bool, StoreError> {
+        let Ok(leaf) = Leaf::read(row, 1) else {
+            return Ok(false);
+        };
+        self.bodies.extend(&leaf.bodies);
+        let texts = search::texts(tx, leaf.all_bodies())?;
+        for meeting in &leaf.meetings {
+            let name =
+                |side: Option<i64>| side.and_then(|key| texts.get(&key)).map(Fingerprint::of);
+            let (left, right) = (name(meeting.left), name(meeting.right));
+            self.edges
+                .insert(edge::name(left, right, &meeting.text(&texts)));
+        }
+        let there = leaf.all_bodies().all(|body| texts.contains_key(&body));
+        Ok(there && leaf.signature(&texts) == row.bytes(2)?)
     }
-    Ok(found == starts && search::holds(tx, key, text, shown & SECTION != 0)?)
 }
 
 /// How many rows say what prompts carry; none may be there that belongs to no prompt.
@@ -158,10 +221,14 @@ struct Carried {
 impl Carried {
     fn compare(&self, tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
         for (table, expected) in [("part", self.parts), ("prompt_source", self.sources)] {
-            let row = tx.first(&format!("select count(*) from {table}"), &[])?;
+            // A span without any prompt counts, too.
+            let sql = format!(
+                "select count(*) from {table} a left join prompt p on p.line = a.line and p.key between a.first and a.last"
+            );
+            let row = tx.first(&sql, &[])?;
             let found = row.map_or(Ok(0), |row| row.int(0))?;
             if found != expected && !self.unsure {
-                let detail = format!("it has {found} rows where prompts need {expected}");
+                let detail = format!("it notes {found} things where prompts have {expected}");
                 audit.find(format!("the table `{table}`"), detail);
             }
         }
@@ -173,7 +240,7 @@ impl Carried {
 fn verify_prompt(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
-    damaged: &BTreeSet<Fingerprint>,
+    (damaged, index): (&BTreeSet<Fingerprint>, &Index),
     carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
     let unsure = std::mem::replace(&mut carried.unsure, true);
@@ -208,6 +275,13 @@ fn verify_prompt(
         Ok(contents) => {
             carried.unsure = unsure;
             faults.extend(check_carried(tx, prompt, &contents, carried)?);
+            if contents
+                .edges
+                .iter()
+                .any(|edge| !index.edges.contains(&edge.name()))
+            {
+                faults.push("where its sections meet is not in the index".to_owned());
+            }
         }
         Err(error) => faults.push(error.detail().to_owned()),
     }
@@ -230,22 +304,8 @@ fn check_carried(
             faults.push(format!("that it carries text {name} is not noted"));
         }
     }
-    for edge in &contents.edges {
-        let row = tx.first(AT_EDGE, &[edge.name().into()])?;
-        let side = |side: Option<Fingerprint>| side.map(|name| name.as_bytes().to_vec());
-        let noted = match &row {
-            Some(row) => {
-                let side = |at: usize| {
-                    row.maybe(at, Row::bytes)
-                        .map(|side| side.map(<[u8]>::to_vec))
-                };
-                Some((side(0)?, side(1)?))
-            }
-            None => None,
-        };
-        if noted != Some((side(edge.left), side(edge.right))) {
-            faults.push("where its sections meet is not in the index".to_owned());
-        }
+    if tx.first(LINE, &[prompt.key.into()])?.is_none() {
+        faults.push("it is in no line, or in another one".to_owned());
     }
     for source in &contents.sources {
         carried.sources += 1;

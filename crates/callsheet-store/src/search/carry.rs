@@ -1,32 +1,43 @@
 //! Which prompts carried a text, exactly.
 //!
-//! Every short piece of a text that a prompt carries stands in a section or where two of them meet, and both are in the
-//! index. So the piece that the fewest prompts carry leads to all prompts that can carry the whole.
+//! Every short piece of a text that a prompt carries stands in a section or where sections meet, and leaves tell in which.
+//! The prompts that have all pieces are few more than those that have the whole, and each of them is read.
 
 use std::collections::BTreeSet;
 
 use callsheet::SourceMap;
 
-use super::holder::{Found, Holder, PAGE, count, find, newest, prompts};
-use crate::db::Tx;
+use super::leaf::{self, Bodies, Leaf};
+use super::signature::{can_have, groups};
+use super::spans::{Span, Spans};
+use crate::db::{Tx, in_list};
 use crate::project::Project;
-use crate::prompt::{self, REACH, SealedPrompt, Texts};
-use crate::{Id, Store, StoreError, body};
+use crate::prompt::{self, COLUMNS, REACH, SealedPrompt, Texts};
+use crate::{Store, StoreError};
 
 /// The shortest text that the index finds.
 const LEAST_CHARS: usize = 3;
 
 /// So many pieces of a long text are looked for.
-const MOST_PIECES: usize = 10;
+const MOST_PIECES: usize = 32;
 
-/// So many places in the index are looked at in one go.
-const HOLDERS: i64 = 256;
+/// So many leaves are few enough to look into each.
+const FEW: usize = 256;
 
-/// So many are enough to tell a rare piece from a common one.
-const GLANCE: i64 = 64;
+/// So many prompts are read at once.
+const PAGE: i64 = 32;
 
-/// So many prompts are read to see whether a text runs on from one section into the next.
-const MOST_READ: usize = 2000;
+/// So many of the newest prompts are read to find what stands everywhere.
+const NEWEST: usize = 2 * PAGE as usize;
+
+/// So many prompts are read to see whether they have a text whose pieces they have.
+const MOST_READ: usize = 500;
+
+/// So many texts are read to see which prompts have all pieces.
+const MOST_LOADED: usize = 1000;
+
+/// How many rows one statement is about.
+const ROWS: usize = 100;
 
 /// The prompts that carried a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,12 +78,13 @@ impl Store {
                 project,
                 text: &text,
                 limit,
+                bodies: Bodies::new(),
                 texts: Texts::default(),
                 found: Vec::new(),
                 seen: BTreeSet::new(),
-                read: 0,
             };
-            search.run(tx)
+            let more = search.run(tx)?;
+            search.carriers(tx, more)
         })
         .await
     }
@@ -82,37 +94,72 @@ struct Search<'a> {
     project: i64,
     text: &'a str,
     limit: usize,
+    /// What leaves hold.
+    bodies: Bodies<String>,
     texts: Texts,
-    found: Vec<SealedPrompt>,
-    seen: BTreeSet<Id>,
-    /// How many prompts were read.
-    read: usize,
+    found: Vec<(SealedPrompt, String)>,
+    /// The prompts that were read.
+    seen: BTreeSet<i64>,
+}
+
+/// A piece of a text and the leaves that can have it.
+struct Place<'t> {
+    piece: &'t str,
+    leaves: Vec<usize>,
 }
 
 impl Search<'_> {
-    fn run(&mut self, tx: &mut dyn Tx) -> Result<Carriers, StoreError> {
-        let Some((piece, mut holders)) = rarest(tx, self.text)? else {
-            return Ok(Carriers::default());
+    /// Finds prompts until there are enough; tells whether there may be more.
+    fn run(&mut self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
+        let (leaves, mut places) = look_up(tx, self.text)?;
+        let leaves_of = |place: &Place<'_>| -> Vec<&Leaf> {
+            place.leaves.iter().map(|&at| &leaves[at]).collect()
         };
-        let mut more = false;
-        while !holders.is_empty() && !more {
-            let last = holders.iter().map(|holder| holder.chunk).min();
-            // Those that the newest prompts carry come first.
-            for holder in &mut holders {
-                holder.newest = newest(tx, self.project, holder.kind)?;
+        places.sort_by_key(|place| place.leaves.len());
+        let Some((rarest, others)) = places.split_first() else {
+            return Ok(false);
+        };
+        let mut within: Option<Spans> = None;
+        let few = |place: &&Place<'_>| place.leaves.len() <= FEW;
+        for place in others.iter().take_while(few) {
+            if self.bodies.len() > MOST_LOADED {
+                break;
             }
-            holders.retain(|holder| holder.newest.is_some());
-            holders.sort_by_key(|holder| std::cmp::Reverse(holder.newest));
-            more = self.among(tx, &holders, piece)?;
-            holders = find(tx, piece, (last.unwrap_or(0), HOLDERS))?;
+            let spans = self.spans(tx, place.piece, &leaves_of(place))?;
+            within = Some(within.map_or(spans.clone(), |within| within.and(&spans)));
+            if within.as_ref().is_some_and(Spans::is_empty) {
+                return Ok(false);
+            }
         }
-        more |= !holders.is_empty() || self.found.len() > self.limit;
-        self.found
-            .sort_unstable_by_key(|prompt| std::cmp::Reverse(prompt.id));
+        if rarest.leaves.len() > FEW {
+            let all = self.everything(tx)?;
+            self.walk(tx, all, NEWEST)?;
+        }
+        for leaves in leaves_of(rarest).chunks(FEW) {
+            if self.is_enough() {
+                return Ok(true);
+            }
+            let spans = self.spans(tx, rarest.piece, leaves)?;
+            let spans = within
+                .as_ref()
+                .map_or(spans.clone(), |within| within.and(&spans));
+            if self.walk(tx, spans, self.seen.len() + MOST_READ)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.is_enough())
+    }
+
+    fn is_enough(&self) -> bool {
+        self.found.len() > self.limit
+    }
+
+    fn carriers(mut self, tx: &mut dyn Tx, more: bool) -> Result<Carriers, StoreError> {
+        let id = |(prompt, _): &(SealedPrompt, String)| std::cmp::Reverse(prompt.id);
+        self.found.sort_unstable_by_key(id);
         self.found.truncate(self.limit);
         let mut prompts = Vec::with_capacity(self.found.len());
-        for prompt in std::mem::take(&mut self.found) {
-            let text = self.texts.of(tx, &prompt)?;
+        for (prompt, text) in self.found {
             let source_map = prompt::source_map(tx, &prompt)?;
             prompts.push(Carrier {
                 prompt,
@@ -123,110 +170,146 @@ impl Search<'_> {
         Ok(Carriers { prompts, more })
     }
 
-    /// Looks at holders until there are enough prompts; tells whether it stopped before the end.
-    fn among(
+    /// Returns the prompts that have a piece, as far as these leaves tell.
+    fn spans(
         &mut self,
         tx: &mut dyn Tx,
-        holders: &[Found],
         piece: &str,
-    ) -> Result<bool, StoreError> {
-        for holder in holders {
-            if self.read >= MOST_READ || self.is_enough(holder.newest) {
-                return Ok(true);
-            }
-            match holder.kind {
-                Holder::Body(key) => self.in_body(tx, key, piece)?,
-                Holder::Edge(..) => self.walk(tx, holder.kind, Whole::Unknown)?,
-            }
+        leaves: &[&Leaf],
+    ) -> Result<Spans, StoreError> {
+        self.load(tx, leaves)?;
+        let bodies = &self.bodies;
+        let has_piece = |body: &i64| bodies.get(body).is_some_and(|text| text.contains(piece));
+        let mut held = BTreeSet::new();
+        let mut met = BTreeSet::new();
+        for leaf in leaves {
+            held.extend(leaf.bodies.iter().copied().filter(has_piece));
+            let meetings = leaf.meetings.iter();
+            met.extend(meetings.filter(|meeting| meeting.text(bodies).contains(piece)));
         }
-        Ok(self.found.len() > self.limit)
+        let sides = met.iter().flat_map(|meeting| meeting.sides());
+        let all: BTreeSet<i64> = held.iter().copied().chain(sides).collect();
+        let carried = self.carried(tx, &all.into_iter().collect::<Vec<_>>())?;
+        let of = |body: i64| carried.get(&body).into_iter().flatten().copied();
+        let mut spans: Vec<Span> = held.into_iter().flat_map(of).collect();
+        for meeting in met {
+            let sides = meeting.sides().map(|side| of(side).collect::<Spans>());
+            let both = sides.reduce(|one, other| one.and(&other));
+            spans.extend(both.unwrap_or_default().iter());
+        }
+        Ok(spans.into_iter().collect())
     }
 
-    /// Tells whether nothing that follows can be among the newest.
-    fn is_enough(&self, next: Option<i64>) -> bool {
-        if self.found.len() <= self.limit {
-            return false;
-        }
-        let mut keys: Vec<i64> = self.found.iter().map(|prompt| prompt.key).collect();
-        keys.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
-        next.is_none_or(|next| next < keys[self.limit])
-    }
-
-    fn in_body(&mut self, tx: &mut dyn Tx, key: i64, piece: &str) -> Result<(), StoreError> {
-        let held = body::get_key(tx, key)?;
-        let held = String::from_utf8_lossy(&held);
-        if held.contains(self.text) {
-            return self.walk(tx, Holder::Body(key), Whole::Inside);
-        }
-        // The index finds more than what is asked for.
-        if held.contains(piece) {
-            return self.walk(tx, Holder::Body(key), Whole::Unknown);
-        }
+    /// Reads what leaves hold, as far as it has not been read before.
+    fn load(&mut self, tx: &mut dyn Tx, leaves: &[&Leaf]) -> Result<(), StoreError> {
+        let all = leaves.iter().flat_map(|leaf| leaf.all_bodies());
+        let missing = all.filter(|body| !self.bodies.contains_key(body));
+        let new = leaf::texts(tx, missing)?;
+        self.bodies.extend(new);
         Ok(())
     }
 
-    /// Looks at the prompts of a holder, the newest first, until there are enough.
-    fn walk(&mut self, tx: &mut dyn Tx, holder: Holder, whole: Whole) -> Result<(), StoreError> {
-        let (mut added, mut before) = (0, i64::MAX);
-        loop {
-            let page = prompts(tx, self.project, holder, before)?;
-            for prompt in &page {
-                before = prompt.key;
-                if self.seen.contains(&prompt.id) {
+    /// Returns in which prompts of the project texts are shown.
+    fn carried(&self, tx: &mut dyn Tx, bodies: &[i64]) -> Result<Bodies<Vec<Span>>, StoreError> {
+        let mut carried: Bodies<Vec<Span>> = Bodies::new();
+        for bodies in bodies.chunks(ROWS) {
+            let mut values = vec![self.project.into()];
+            let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
+            // Shown are sections and frames; what only went in has the role 2, tools 4.
+            let sql = format!(
+                "select a.body, a.line, a.first, a.last from part a join line l on l.key = a.line \
+                where l.project = $1 and a.roles not in (2, 4, 6) and a.body in {list}"
+            );
+            for row in tx.query(&sql, &values)? {
+                let span = Span {
+                    line: row.int(1)?,
+                    first: row.int(2)?,
+                    last: row.int(3)?,
+                };
+                carried.entry(row.int(0)?).or_default().push(span);
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Returns all prompts of the project.
+    fn everything(&self, tx: &mut dyn Tx) -> Result<Spans, StoreError> {
+        let sql = "select l.key, l.last from line l where l.project = $1";
+        let rows = tx.query(sql, &[self.project.into()])?;
+        let spans = rows.iter().map(|row| {
+            Ok(Span {
+                line: row.int(0)?,
+                first: 1,
+                last: row.int(1)?,
+            })
+        });
+        spans.collect()
+    }
+
+    /// Reads prompts, the newest first, until there are enough or so many were read; tells whether it stopped.
+    fn walk(&mut self, tx: &mut dyn Tx, mut spans: Spans, most: usize) -> Result<bool, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from prompt p where p.line = $1 and p.key between $2 and $3 order by p.key desc limit {PAGE}"
+        );
+        while let Some(span) = spans.take_newest() {
+            let values = [span.line.into(), span.first.into(), span.last.into()];
+            let rows = tx.query(&sql, &values)?;
+            for row in &rows {
+                let prompt = prompt::read(row)?;
+                if !self.seen.insert(prompt.key) {
                     continue;
                 }
-                if whole == Whole::Unknown {
-                    if self.read >= MOST_READ {
-                        return Ok(());
-                    }
-                    self.read += 1;
-                    if !self.texts.of(tx, prompt)?.contains(self.text) {
-                        continue;
-                    }
+                let text = self.texts.of(tx, &prompt)?;
+                if text.contains(self.text) {
+                    self.found.push((prompt, text));
                 }
-                self.seen.insert(prompt.id);
-                self.found.push(prompt.clone());
-                added += 1;
-                if added > self.limit {
-                    return Ok(());
+                if self.is_enough() || self.seen.len() >= most {
+                    return Ok(true);
                 }
             }
-            if i64::try_from(page.len()) != Ok(PAGE) {
-                return Ok(());
+            if let Some(row) = rows
+                .last()
+                .filter(|_| i64::try_from(rows.len()) == Ok(PAGE))
+            {
+                let last = row.int(7)? - 1;
+                spans.put_back(Span { last, ..span });
             }
         }
+        Ok(false)
     }
 }
 
-/// Returns the piece of the text that the fewest prompts carry, with what may hold it; nothing if none does.
-fn rarest<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Option<(&'t str, Vec<Found>)>, StoreError> {
-    let pieces = pieces(text);
-    let mut best: Option<(i64, &str)> = None;
-    for &piece in pieces.iter().filter(|_| pieces.len() > 1) {
-        let holders = find(tx, piece, (i64::MAX, GLANCE))?;
-        if holders.is_empty() {
-            return Ok(None);
+/// Returns the leaves that can have a piece of the text, and which piece can be in which; nothing if one is in none.
+fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<(Vec<Leaf>, Vec<Place<'t>>), StoreError> {
+    let pieces = pieces(text).into_iter();
+    let mut asked: Vec<(Vec<u64>, Place<'t>)> = pieces
+        .map(|piece| {
+            let leaves = Vec::new();
+            (groups(piece).collect(), Place { piece, leaves })
+        })
+        .collect();
+    let mut leaves: Vec<Leaf> = Vec::new();
+    tx.each(leaf::ALL, &[], &mut |row| {
+        let signature = row.bytes(1)?;
+        let at = leaves.len();
+        for (groups, place) in &mut asked {
+            if groups.iter().all(|group| can_have(signature, *group)) {
+                place.leaves.push(at);
+            }
         }
-        let mut carried = 0;
-        for holder in holders.iter().take(4) {
-            carried += count(tx, holder.kind)?;
+        if asked
+            .iter()
+            .any(|(_, place)| place.leaves.last() == Some(&at))
+        {
+            leaves.push(Leaf::read(&row, 0)?);
         }
-        // Whatever else holds it is carried by one prompt at least.
-        carried = carried.max(i64::try_from(holders.len()).unwrap_or(i64::MAX));
-        if best.is_none_or(|(least, _)| carried < least) {
-            best = Some((carried, piece));
-        }
+        Ok(())
+    })?;
+    if asked.iter().any(|(_, place)| place.leaves.is_empty()) {
+        asked.clear();
     }
-    let piece = best.map_or(text, |(_, piece)| piece);
-    let holders = find(tx, piece, (i64::MAX, HOLDERS))?;
-    Ok((!holders.is_empty()).then_some((piece, holders)))
-}
-
-/// Whether the text stands in the holder, or has to be looked for in each prompt.
-#[derive(Clone, Copy, PartialEq)]
-enum Whole {
-    Inside,
-    Unknown,
+    let places = asked.into_iter().map(|(_, place)| place);
+    Ok((leaves, places.collect()))
 }
 
 /// Returns pieces of a text that are spread over all of it, each short enough to stand in a section or an edge.
@@ -235,10 +318,11 @@ fn pieces(text: &str) -> Vec<&str> {
         return vec![text];
     }
     let last = text.len() - REACH;
-    let count = (last.div_ceil(REACH / 2) + 1).min(MOST_PIECES);
+    // One begins where the one before ends, if there are not too many of them.
+    let count = (last.div_ceil(REACH) + 1).min(MOST_PIECES);
     let starts = (0..count).map(|nth| nth * last / (count - 1));
     let piece = |start: usize| {
-        let start = text.ceil_char_boundary(start);
+        let start = text.floor_char_boundary(start);
         &text[start..text.floor_char_boundary(start + REACH)]
     };
     let pieces = starts.map(piece);
@@ -253,17 +337,26 @@ mod tests {
 
     #[test]
     fn pieces_are_spread_over_the_whole_text() {
-        let text = "é".repeat(500);
+        let text = "é".repeat(900);
         let pieces = pieces(&text);
         assert_eq!(pieces.len(), MOST_PIECES);
-        assert!(
-            pieces
-                .iter()
-                .all(|piece| (REACH - 4..=REACH).contains(&piece.len()))
-        );
+        let sizes = REACH - 4..=REACH;
+        assert!(pieces.iter().all(|piece| sizes.contains(&piece.len())));
         assert_eq!(super::pieces("short"), ["short"]);
-        let middle = format!("{}{}", "a".repeat(50), "b".repeat(50));
-        let found = super::pieces(&middle);
-        assert!(found.iter().any(|piece| piece.contains("ab")), "{found:?}");
+    }
+
+    #[test]
+    fn pieces_of_a_text_leave_no_gap() {
+        let text: Vec<String> = (0..200).map(|n| n.to_string()).collect();
+        let text = text.join(" ");
+        for len in REACH + 1..text.len() {
+            let mut covered = 0;
+            for piece in pieces(&text[..len]) {
+                let at = piece.as_ptr().addr() - text.as_ptr().addr();
+                assert!(at <= covered, "{len}");
+                covered = at + piece.len();
+            }
+            assert_eq!(covered, len);
+        }
     }
 }

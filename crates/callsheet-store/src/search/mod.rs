@@ -1,18 +1,23 @@
 //! Finding texts: by their words, ranked, in prompts and logs; or exactly, in prompts.
 //!
-//! Texts are indexed in pieces that overlap a little. What two databases call a word is made the same by giving them
-//! words only.
+//! What two databases call a word is made the same by giving them words only. What is found exactly needs no words: leaves
+//! tell where to look.
 
 mod carry;
-mod holder;
 mod index;
+mod leaf;
+mod signature;
+mod spans;
 mod words;
 
 use callsheet::Fingerprint;
 use serde::Serialize;
 
 pub use carry::{Carrier, Carriers};
-pub(crate) use index::{add_body, add_edge, holds, remove, remove_body, starts};
+pub(crate) use index::{add_words, holds, remove_words, starts};
+pub(crate) use leaf::{
+    Leaf, Meeting, add as add_leaves, page as leaves, retain as retain_leaves, texts,
+};
 
 use self::index::CHUNK;
 use self::words::Query;
@@ -85,8 +90,9 @@ impl Store {
     }
 }
 
-const CARRIED: &str = "select b.fingerprint, count(*), max(p.id) from part a join prompt p on p.key = a.prompt \
-    join body b on b.key = a.body where a.body = $1 and p.project = $2 and a.roles % 2 = 1 group by b.fingerprint";
+const CARRIED: &str = "select b.fingerprint, count(*), max(p.id) from part a join line l on l.key = a.line \
+    join prompt p on p.line = a.line and p.key between a.first and a.last join body b on b.key = a.body \
+    where a.body = $1 and l.project = $2 and a.roles % 2 = 1 group by b.fingerprint";
 
 fn search(
     tx: &mut dyn Tx,

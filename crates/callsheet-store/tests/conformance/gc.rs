@@ -119,6 +119,8 @@ fn everything_can_go_and_come_again(place: &Place) {
         "prompt_source",
         "slot",
         "chunk",
+        "leaf",
+        "edge",
     ] {
         assert_eq!(
             place.count(&format!("select count(*) from {table}")),

@@ -230,7 +230,8 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
         ("prompt", "fingerprint", "key"),
         ("prompt", "seal", "key"),
         ("prompt", "mark", "key"),
-        ("edge", "name", "key"),
+        ("leaf", "holders", "key"),
+        ("leaf", "signature", "key"),
     ];
     for (table, column, key) in blobs {
         for row in place.numbers(&format!("select {key} from {table}")) {
@@ -248,7 +249,7 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
                 let found = findings(&store);
                 let named = |word: &str| found.iter().any(|one| one.what.contains(word));
                 assert!(
-                    named("prompt") || named("text"),
+                    named("prompt") || named("text") || named("index"),
                     "{value} at {at}: {found:?}"
                 );
             }
@@ -280,6 +281,14 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
             "name = name || 'x'",
             "name = replace(name, '.mdx', '.md')",
         ),
+        ("part", "last = last + 99", "last = last - 99"),
+        (
+            "prompt_source",
+            "first = first + 1, last = last + 1",
+            "first = first - 1, last = last - 1",
+        ),
+        ("line", "recipe = 'pach'", "recipe = 'pack'"),
+        ("line", "last = 0", "last = (select max(key) from prompt)"),
         ("chunk", "start = start + 1", "start = start - 1"),
         ("document", "bytes = bytes + 1", "bytes = bytes - 1"),
         ("body", "bytes = bytes + 1", "bytes = bytes - 1"),
@@ -315,15 +324,15 @@ fn odd_texts_are_kept(place: &Place) {
 fn an_index_that_lost_its_contents_is_found(place: &Place) {
     let store = filled(place);
     if place.is_sqlite() {
-        place.raw("delete from chunk_grams where rowid = (select min(key) from chunk)");
+        place.raw("delete from chunk_words where rowid = (select min(key) from chunk)");
     } else {
-        place.raw("update chunk set grams = null where key = (select min(key) from chunk)");
+        place.raw("update chunk set words = '' where key = (select min(key) from chunk)");
     }
-    let found = findings(&store);
-    assert!(
-        found[0].what.starts_with("the index of text number "),
-        "{found:?}"
-    );
+    place.raw("delete from leaf where key = (select max(key) from leaf)");
+    let found: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
+    let named = |word: &str| found.iter().any(|what| what.starts_with(word));
+    assert!(named("the index of text number "), "{found:?}");
+    assert!(named("prompt "), "where its sections meet: {found:?}");
 }
 
 fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {

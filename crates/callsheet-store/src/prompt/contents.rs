@@ -1,0 +1,115 @@
+//! What a seal holds: its texts and what each is in the prompt, where they meet, and what went in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callsheet::manifest::Manifest;
+use callsheet::seal::SealedInputs;
+use callsheet::{Fingerprint, Seal};
+
+use super::edge::{self, Edge};
+use super::{FRAME, INPUT, SECTION, TOOL};
+
+/// What a seal holds, by what it is in the prompt.
+pub(super) struct Contents {
+    pub(super) manifest: Manifest,
+    pub(super) texts: BTreeMap<Fingerprint, Part>,
+    /// The input document.
+    pub(super) input: Fingerprint,
+    /// What stands where its sections meet.
+    pub(super) edges: Vec<Edge>,
+    /// The names of everything that went in.
+    pub(super) sources: BTreeSet<String>,
+}
+
+/// A text and what it is.
+pub(super) struct Part {
+    pub(super) text: Vec<u8>,
+    pub(super) roles: i64,
+    /// What it is compared with.
+    pub(super) place: Option<String>,
+}
+
+impl Contents {
+    pub(super) fn of(seal: &Seal) -> Result<Self, callsheet::Error> {
+        let (manifest, inputs) = (seal.manifest()?, seal.inputs()?);
+        let mut contents = Self {
+            texts: BTreeMap::new(),
+            input: inputs.input_name(),
+            edges: Vec::new(),
+            sources: sources(seal, &inputs)?,
+            manifest,
+        };
+        let recipe = contents.manifest.recipe.name.clone();
+        for (_, path, body) in inputs.readings.files() {
+            contents.add(seal, body, INPUT, Some(format!("file/{path}")));
+        }
+        for body in inputs.named() {
+            contents.add(seal, body, INPUT, None);
+        }
+        let place = format!("{recipe}/input");
+        contents.add(seal, inputs.input_name(), INPUT, Some(place));
+        for tool in contents.manifest.tools.clone() {
+            contents.add(seal, tool, TOOL, None);
+        }
+        for section in contents.manifest.sections.clone() {
+            let place = format!("{recipe}/{}", section.label());
+            contents.add(seal, section.fingerprint, SECTION, Some(place));
+        }
+        let text = seal.text()?;
+        contents.edges = edge::edges(&text, &contents.manifest.sections);
+        if contents.manifest.sections.is_empty() && !text.is_empty() {
+            let part = Part {
+                roles: FRAME,
+                place: None,
+                text: text.into_bytes(),
+            };
+            let name = Fingerprint::of(&part.text);
+            let known = contents.texts.entry(name).or_insert(part);
+            known.roles |= FRAME;
+        }
+        Ok(contents)
+    }
+
+    fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: Option<String>) {
+        if let Some(text) = seal.bodies.get(&name) {
+            let part = self.texts.entry(name).or_insert_with(|| Part {
+                text: text.to_vec(),
+                roles: 0,
+                place: None,
+            });
+            part.roles |= role;
+            part.place = place.or(part.place.take());
+        }
+    }
+
+    /// Returns what a prompt carries, and as what.
+    pub(super) fn roles(&self) -> BTreeMap<Fingerprint, i64> {
+        let texts = self.texts.iter();
+        texts.map(|(name, part)| (*name, part.roles)).collect()
+    }
+
+    /// Returns the longest section that came from the input.
+    pub(super) fn longest(&self, keys: &BTreeMap<Fingerprint, i64>) -> Option<(i64, &[u8])> {
+        let sections = self.manifest.sections.iter();
+        let given = sections.filter(|section| section.source.starts_with("input:"));
+        let longest = given.max_by_key(|section| section.bytes)?;
+        let part = self.texts.get(&longest.fingerprint)?;
+        Some((*keys.get(&longest.fingerprint)?, &part.text))
+    }
+}
+
+/// Returns the names of everything that went into a prompt: what its bytes came from, and every file that was read.
+fn sources(seal: &Seal, inputs: &SealedInputs) -> Result<BTreeSet<String>, callsheet::Error> {
+    let map = seal.source_map()?;
+    let mapped = map.spans.iter().map(|span| span.source.clone());
+    let sections = seal.manifest()?.sections;
+    let named = sections.into_iter().map(|section| section.source);
+    let read = inputs
+        .files()
+        .into_iter()
+        .map(|path| format!("file:{path}"));
+    let all = mapped.chain(named).chain(read);
+    let all = all.filter(|name| name.starts_with("file:") || name.starts_with("template:"));
+    // The character NUL cannot be stored in a name.
+    Ok(all.map(|name| name.replace('\0', "\u{fffd}")).collect())
+}

@@ -1,0 +1,229 @@
+//! Notes: what a new prompt carries and what went into it, and what of that is new to the index.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use callsheet::Fingerprint;
+
+use super::contents::Contents;
+use super::edge::Edge;
+use super::line::{Line, Noted};
+use super::{FRAME, SECTION};
+use crate::StoreError;
+use crate::body::{self, Likes, Slot};
+use crate::db::{Tx, Value, groups, in_list};
+use crate::project::Project;
+use crate::search::{self, Meeting};
+
+/// How many rows one statement is about.
+const ROWS: usize = 100;
+
+/// The keys of the texts of a prompt, by their names.
+pub(super) type Keys = BTreeMap<Fingerprint, i64>;
+
+/// Keeps the texts of a prompt.
+pub(super) fn put_texts(
+    tx: &mut dyn Tx,
+    project: &Project,
+    contents: &Contents,
+) -> Result<Keys, StoreError> {
+    let names: Vec<Fingerprint> = contents.texts.keys().copied().collect();
+    let mut keys = body::find_all(tx, &names)?;
+    // The input comes last: it often holds what has become a section.
+    let (input, others): (Vec<_>, Vec<_>) = contents
+        .texts
+        .iter()
+        .filter(|(name, _)| !keys.contains_key(name))
+        .partition(|(name, _)| **name == contents.input);
+    for (name, part) in others.into_iter().chain(input) {
+        let is_input = *name == contents.input;
+        let held = is_input.then(|| contents.longest(&keys)).flatten();
+        let slot = part.place.as_ref().map(|place| Slot {
+            project: project.key,
+            name: place,
+        });
+        let (key, _) = body::put(tx, *name, &part.text, Likes { slot, held })?;
+        keys.insert(*name, key);
+    }
+    Ok(keys)
+}
+
+/// A new prompt of a line, of which notes are taken.
+pub(super) struct Notes<'a> {
+    pub(super) line: Line,
+    pub(super) prompt: i64,
+    pub(super) contents: &'a Contents,
+    pub(super) keys: &'a Keys,
+}
+
+/// What has been in no index until now.
+#[derive(Default)]
+struct Fresh {
+    /// Texts that no prompt has shown.
+    texts: Vec<i64>,
+    /// Texts that have been no section.
+    sections: Vec<i64>,
+}
+
+impl Notes<'_> {
+    /// Notes everything, and puts what is new into the index.
+    pub(super) fn put(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        let fresh = self.put_parts(tx)?;
+        self.put_sources(tx)?;
+        self.line.go_on(tx, self.prompt)?;
+        let meetings = self.meetings(tx, &fresh.texts)?;
+        let texts = self.texts();
+        search::add_leaves(tx, &fresh.texts, meetings, &texts)?;
+        for body in fresh.sections {
+            let text = texts.get(&body).map_or("", |text| text);
+            search::add_words(tx, body, text)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the texts that are shown, by their keys.
+    fn texts(&self) -> BTreeMap<i64, Cow<'_, str>> {
+        let parts = self.contents.texts.iter();
+        let shown = parts.filter(|(_, part)| part.roles & (SECTION | FRAME) != 0);
+        let keyed = shown.filter_map(|(name, part)| {
+            let text = String::from_utf8_lossy(&part.text);
+            self.keys.get(name).map(|key| (*key, text))
+        });
+        keyed.collect()
+    }
+
+    fn put_parts(&self, tx: &mut dyn Tx) -> Result<Fresh, StoreError> {
+        let mut by_roles: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for (name, part) in &self.contents.texts {
+            let key = self.keys.get(name);
+            by_roles.entry(part.roles).or_default().extend(key);
+        }
+        let mut fresh = Fresh::default();
+        for (roles, keys) in by_roles {
+            let noted = Noted::Part(roles);
+            let begun = self.line.extend(tx, self.prompt, noted, &keys)?;
+            if roles & (SECTION | FRAME) != 0 {
+                let before = roles_of(tx, &begun)?;
+                for &body in &begun {
+                    let before = before.get(&body).copied().unwrap_or(0);
+                    if before & (SECTION | FRAME) == 0 {
+                        fresh.texts.push(body);
+                    }
+                    if roles & SECTION != 0 && before & SECTION == 0 {
+                        fresh.sections.push(body);
+                    }
+                }
+            }
+            self.line.begin(tx, self.prompt, noted, &begun)?;
+        }
+        Ok(fresh)
+    }
+
+    fn put_sources(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        let names: Vec<&String> = self.contents.sources.iter().collect();
+        let mut known = source_keys(tx, &names)?;
+        let new: Vec<&String> = names
+            .into_iter()
+            .filter(|name| !known.contains_key(*name))
+            .collect();
+        for names in new.chunks(ROWS) {
+            let sql = format!(
+                "insert into source (name) values {} on conflict (name) do nothing",
+                groups(names.len(), 1)
+            );
+            let values: Vec<Value<'_>> = names.iter().map(|name| (*name).into()).collect();
+            tx.execute(&sql, &values)?;
+        }
+        known.extend(source_keys(tx, &new)?);
+        let keys: Vec<i64> = known.into_values().collect();
+        let begun = self.line.extend(tx, self.prompt, Noted::Source, &keys)?;
+        self.line.begin(tx, self.prompt, Noted::Source, &begun)
+    }
+
+    /// Returns the places where texts of the prompt meet that are in no leaf yet.
+    fn meetings(&self, tx: &mut dyn Tx, fresh: &[i64]) -> Result<Vec<Meeting>, StoreError> {
+        let meeting = |edge: &Edge| {
+            let key =
+                |side: &Option<Fingerprint>| side.and_then(|name| self.keys.get(&name).copied());
+            Meeting {
+                left: key(&edge.left),
+                right: key(&edge.right),
+                between: edge.between.clone(),
+            }
+        };
+        let (mut new, mut others) = (Vec::new(), Vec::new());
+        for edge in &self.contents.edges {
+            let meeting = meeting(edge);
+            if meeting.sides().any(|side| fresh.contains(&side)) {
+                new.push(meeting);
+            } else {
+                others.push((edge.name(), meeting));
+            }
+        }
+        let names: Vec<&[u8]> = others.iter().map(|(name, _)| name.as_slice()).collect();
+        let known = known_edges(tx, &names)?;
+        others.retain(|(name, _)| !known.contains(name));
+        for rows in others.chunks(ROWS) {
+            let row = |(name, meeting): &(Vec<u8>, Meeting)| -> [Value<'static>; 3] {
+                [
+                    name.clone().into(),
+                    meeting.left.into(),
+                    meeting.right.into(),
+                ]
+            };
+            let values: Vec<Value<'_>> = rows.iter().flat_map(row).collect();
+            let sql = format!(
+                "insert into edge (name, left_body, right_body) values {} on conflict (name) do nothing",
+                groups(rows.len(), 3)
+            );
+            tx.execute(&sql, &values)?;
+        }
+        new.extend(others.into_iter().map(|(_, meeting)| meeting));
+        Ok(new)
+    }
+}
+
+/// Returns what texts have been in prompts until now.
+fn roles_of(tx: &mut dyn Tx, bodies: &[i64]) -> Result<BTreeMap<i64, i64>, StoreError> {
+    let mut roles: BTreeMap<i64, i64> = BTreeMap::new();
+    for bodies in bodies.chunks(ROWS) {
+        let mut values = Vec::new();
+        let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
+        let sql = format!("select distinct body, roles from part where body in {list}");
+        for row in tx.query(&sql, &values)? {
+            *roles.entry(row.int(0)?).or_default() |= row.int(1)?;
+        }
+    }
+    Ok(roles)
+}
+
+/// Returns the keys of sources that are known.
+fn source_keys(tx: &mut dyn Tx, names: &[&String]) -> Result<BTreeMap<String, i64>, StoreError> {
+    let mut keys = BTreeMap::new();
+    for names in names.chunks(ROWS) {
+        let mut values = Vec::new();
+        let list = in_list(&mut values, names.iter().map(|name| (*name).into()));
+        let sql = format!("select name, key from source where name in {list}");
+        for row in tx.query(&sql, &values)? {
+            keys.insert(row.text(0)?.to_owned(), row.int(1)?);
+        }
+    }
+    Ok(keys)
+}
+
+/// Returns which edges are in some leaf.
+pub(super) fn known_edges(
+    tx: &mut dyn Tx,
+    names: &[&[u8]],
+) -> Result<BTreeSet<Vec<u8>>, StoreError> {
+    let mut known = BTreeSet::new();
+    for names in names.chunks(ROWS) {
+        let mut values = Vec::new();
+        let list = in_list(&mut values, names.iter().map(|name| (*name).into()));
+        let sql = format!("select name from edge where name in {list}");
+        for row in tx.query(&sql, &values)? {
+            known.insert(row.bytes(0)?.to_vec());
+        }
+    }
+    Ok(known)
+}

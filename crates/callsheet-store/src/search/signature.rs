@@ -1,0 +1,114 @@
+//! Signatures: which groups of three characters a text has, in a few bits for each.
+//!
+//! A text that has a group is always told to have it. One that has not is seldom told to, so that whoever asks for many
+//! groups at once is seldom sent to a text in vain.
+
+use std::collections::HashSet;
+
+/// So many bytes are spent on each group.
+const BYTES: usize = 1;
+
+/// So many bits are set for each group.
+const BITS: u64 = 3;
+
+/// The groups of three characters of one or several texts, each once.
+#[derive(Default)]
+pub(crate) struct Groups(HashSet<u64>);
+
+impl Groups {
+    /// Adds the groups of a text.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.0.extend(groups(text));
+    }
+
+    /// Returns the signature of all groups.
+    pub(crate) fn signature(&self) -> Vec<u8> {
+        let mut bits = vec![0; (self.0.len() * BYTES).max(1)];
+        for group in &self.0 {
+            for (byte, mask) in places(*group, bits.len()) {
+                bits[byte] |= mask;
+            }
+        }
+        bits
+    }
+}
+
+/// Returns the groups of three characters of a text, one after the other.
+pub(crate) fn groups(text: &str) -> impl Iterator<Item = u64> {
+    let mut seen = 0_u32;
+    let mut group = 0_u64;
+    text.chars().filter_map(move |c| {
+        // A character has 21 bits, so that three of them fit.
+        group = (group << 21 | u64::from(u32::from(c))) & (1 << 63) - 1;
+        seen = (seen + 1).min(3);
+        (seen == 3).then_some(group)
+    })
+}
+
+/// Tells whether a text with this signature can have a group.
+pub(crate) fn can_have(signature: &[u8], group: u64) -> bool {
+    !signature.is_empty()
+        && places(group, signature.len()).all(|(byte, mask)| signature[byte] & mask != 0)
+}
+
+/// Returns the places of the bits of a group.
+fn places(group: u64, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let mixed = mix(group);
+    let (start, step) = (mixed & 0xffff_ffff, mixed >> 32 | 1);
+    let bits = bytes as u64 * 8;
+    (0..BITS).map(move |nth| {
+        let bit = (start + nth * step) % bits;
+        let byte = usize::try_from(bit / 8).unwrap_or(0);
+        (byte, 1 << (bit % 8))
+    })
+}
+
+/// Spreads a number over all bits, the same way on every machine.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn signature(text: &str) -> Vec<u8> {
+        let mut groups = Groups::default();
+        groups.add(text);
+        groups.signature()
+    }
+
+    proptest! {
+        #[test]
+        fn every_part_of_a_text_is_told(text in "\\PC{0,60}[a-z ]{0,300}", from in 0..400_usize, len in 0..60_usize) {
+            let from = text.floor_char_boundary(from.min(text.len()));
+            let to = text.ceil_char_boundary((from + len).min(text.len()));
+            let bits = signature(&text);
+            prop_assert!(groups(&text[from..to]).all(|group| can_have(&bits, group)));
+        }
+    }
+
+    #[test]
+    fn groups_are_told_apart() {
+        let all: Vec<u64> = groups("aab\0é日").collect();
+        let distinct: HashSet<u64> = all.iter().copied().collect();
+        assert_eq!((all.len(), distinct.len()), (4, 4));
+        assert_eq!(groups("ab").count() + groups("").count(), 0);
+    }
+
+    #[test]
+    fn what_is_not_there_is_seldom_told() {
+        let words: Vec<String> = (0..400).map(|n| format!("word{n}")).collect();
+        let bits = signature(&words.join(" "));
+        let letters = || ('A'..='Z').chain('À'..='Ý');
+        let absent = letters().flat_map(|one| letters().map(move |two| format!("Q{one}{two}")));
+        let told = |text: &String| groups(text).all(|group| can_have(&bits, group));
+        let (all, told) = (letters().count().pow(2), absent.filter(told).count());
+        assert!(told * 20 < all, "{told} of {all}");
+        assert!(!can_have(&[], 7));
+    }
+}
