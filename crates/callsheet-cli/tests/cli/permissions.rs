@@ -8,12 +8,11 @@
 )]
 
 use std::fs::{Permissions, set_permissions};
-use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Command;
 
-use crate::project::{Project, finish};
+use crate::project::{Project, finish, skip};
 
 const ARTIFACTS: &str = "_bmad-output/implementation-artifacts";
 
@@ -28,7 +27,11 @@ pub(crate) fn bound(project: &Project, args: &[&str]) -> Option<Command> {
     }
     let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
         .into_iter()
-        .find(|path| Path::new(path).exists())?;
+        .find(|path| Path::new(path).exists());
+    let Some(setpriv) = setpriv else {
+        skip("root reads and writes everything, and there is no setpriv to become somebody else");
+        return None;
+    };
     let program = project.outside().join("callsheet");
     if !program.exists() {
         std::fs::copy(env!("CARGO_BIN_EXE_callsheet"), &program).unwrap();
@@ -48,11 +51,6 @@ fn shown(project: &Project, locked: &Path, args: &[&str]) -> Option<String> {
     chmod(locked, 0o000);
     let run = bound(project, args).map(|mut command| finish(&mut command));
     chmod(locked, 0o755);
-    if run.is_none() {
-        let why = "skipped: root reads everything, and there is no setpriv to become somebody else";
-        // Who reads the log should know; nobody has to.
-        let _ = writeln!(std::io::stderr(), "{why}");
-    }
     run.map(|run| project.shown(&run))
 }
 

@@ -124,6 +124,7 @@ fn tamper(project: &Project, per_column: usize) -> (BTreeSet<String>, Vec<String
 fn a_changed_byte_in_any_table_is_found() {
     let project = shop();
     seal(&project, "you");
+    seal(&project, "them");
     let (tried, unnoticed) = tamper(&project, 2);
     let tried: Vec<&str> = tried.iter().map(String::as_str).collect();
     insta::assert_snapshot!(tried.join("\n"), @"
@@ -134,6 +135,9 @@ fn a_changed_byte_in_any_table_is_found() {
     event.kind
     event.mark
     event.payload
+    leaf.holders
+    leaf.signature
+    line.recipe
     project.mark
     project.name
     prompt.engine

@@ -4,6 +4,7 @@
 
 mod contents;
 mod edge;
+mod indexed;
 mod line;
 mod load;
 mod notes;

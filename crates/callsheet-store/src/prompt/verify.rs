@@ -6,11 +6,10 @@ use std::sync::Arc;
 use callsheet::{Fingerprint, Seal};
 
 use super::contents::Contents;
-use super::edge;
+use super::indexed::Index;
 use super::load::documents;
-use super::{COLUMNS, FRAME, SECTION, SealedPrompt, read};
+use super::{COLUMNS, SealedPrompt, read};
 use crate::db::{Row, Tx};
-use crate::search::{self, Leaf};
 use crate::verify::Audit;
 use crate::{Id, StoreError, body};
 
@@ -24,10 +23,6 @@ const BODY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.finge
 
 const CARRIER: &str = "select max(p.id) from part a join prompt p on p.line = a.line \
     and p.key between a.first and a.last where a.body = $1";
-
-const ROLES: &str = "select distinct roles from part where body = $1";
-
-const CHUNKS: &str = "select start from chunk where body = $1 order by start";
 
 const PART: &str = "select a.roles from part a join body b on b.key = a.body join prompt p on p.line = a.line \
     and p.key between a.first and a.last where b.fingerprint = $1 and p.key = $2";
@@ -92,7 +87,7 @@ fn verify_bodies(
             };
             audit.count("texts");
             match check_body(&row) {
-                Ok(text) if is_indexed(tx, last, &text, index)? => {}
+                Ok(text) if index.has(tx, last, &text)? => {}
                 Ok(_) => {
                     let what = format!("the index of text number {last}");
                     audit.find(what, "it does not hold what it should");
@@ -130,83 +125,6 @@ fn check_body(row: &Row) -> Result<String, Bad> {
         return Err((Some(name), "its fingerprint is another".to_owned()));
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Tells whether a text is in the index if, and only if, prompts show it.
-fn is_indexed(tx: &mut dyn Tx, key: i64, text: &str, index: &Index) -> Result<bool, StoreError> {
-    let mut roles = 0;
-    for row in tx.query(ROLES, &[key.into()])? {
-        roles |= row.int(0)?;
-    }
-    if index.bodies.contains(&key) != (roles & (SECTION | FRAME) != 0) {
-        return Ok(false);
-    }
-    let rows = tx.query(CHUNKS, &[key.into()])?;
-    if roles & SECTION == 0 {
-        return Ok(rows.is_empty());
-    }
-    let found = rows.iter().map(|row| row.int(0));
-    let found = found.collect::<Result<Vec<_>, _>>()?;
-    let starts = search::starts(text).into_iter();
-    let starts = starts.map(|start| i64::try_from(start).unwrap_or(i64::MAX));
-    Ok(starts.eq(found) && search::holds(tx, key, text)?)
-}
-
-/// What the leaves of the index hold.
-#[derive(Default)]
-struct Index {
-    bodies: BTreeSet<i64>,
-    /// The names of edges.
-    edges: BTreeSet<Vec<u8>>,
-}
-
-impl Index {
-    /// Checks that every leaf has the signature of what it holds.
-    fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<Self, StoreError> {
-        let (mut index, mut last) = (Self::default(), 0);
-        loop {
-            let rows = search::leaves(tx, last)?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in rows {
-                last = row.int(0)?;
-                match index.check(tx, &row) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        let what = format!("leaf {last} of the index");
-                        audit.find(what, "it does not hold what it should");
-                    }
-                    // A text that is damaged is told with the texts.
-                    Err(StoreError::Damaged { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        for row in tx.query("select name from edge", &[])? {
-            if !index.edges.contains(row.bytes(0)?) {
-                audit.find("an edge of the index".to_owned(), "no leaf holds it");
-            }
-        }
-        Ok(index)
-    }
-
-    fn check(&mut self, tx: &mut dyn Tx, row: &Row) -> Result<bool, StoreError> {
-        let Ok(leaf) = Leaf::read(row, 1) else {
-            return Ok(false);
-        };
-        self.bodies.extend(&leaf.bodies);
-        let texts = search::texts(tx, leaf.all_bodies())?;
-        for meeting in &leaf.meetings {
-            let name =
-                |side: Option<i64>| side.and_then(|key| texts.get(&key)).map(Fingerprint::of);
-            let (left, right) = (name(meeting.left), name(meeting.right));
-            self.edges
-                .insert(edge::name(left, right, &meeting.text(&texts)));
-        }
-        let there = leaf.all_bodies().all(|body| texts.contains_key(&body));
-        Ok(there && leaf.signature(&texts) == row.bytes(2)?)
-    }
 }
 
 /// How many rows say what prompts carry; none may be there that belongs to no prompt.

@@ -25,10 +25,10 @@ const MOST_PIECES: usize = 32;
 const FEW: usize = 256;
 
 /// So many prompts are read at once.
-const PAGE: i64 = 32;
+const PAGE: usize = 32;
 
 /// So many of the newest prompts are read to find what stands everywhere.
-const NEWEST: usize = 2 * PAGE as usize;
+const NEWEST: usize = 2 * PAGE;
 
 /// So many prompts are read to see whether they have a text whose pieces they have.
 const MOST_READ: usize = 500;
@@ -267,10 +267,7 @@ impl Search<'_> {
                     return Ok(true);
                 }
             }
-            if let Some(row) = rows
-                .last()
-                .filter(|_| i64::try_from(rows.len()) == Ok(PAGE))
-            {
+            if let Some(row) = rows.last().filter(|_| rows.len() == PAGE) {
                 let last = row.int(7)? - 1;
                 spans.put_back(Span { last, ..span });
             }

@@ -39,7 +39,7 @@ pub(crate) fn groups(text: &str) -> impl Iterator<Item = u64> {
     let mut group = 0_u64;
     text.chars().filter_map(move |c| {
         // A character has 21 bits, so that three of them fit.
-        group = (group << 21 | u64::from(u32::from(c))) & (1 << 63) - 1;
+        group = (group << 21 | u64::from(u32::from(c))) & (u64::MAX >> 1);
         seen = (seen + 1).min(3);
         (seen == 3).then_some(group)
     })

@@ -9,7 +9,7 @@ use callsheet::Event;
 use callsheet_store::{Access, NewEvent, Options, Store, StoreError, block_on};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, say, seqs};
+use crate::place::{Place, assert_gapless, event, findings, seqs, skip};
 use crate::process::{Part, Process, tool};
 
 on_both!(a_lock_of_somebody_else_is_told_and_waited_for);
@@ -128,7 +128,7 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
         tried.is_ok_and(|output| output.status.success())
     };
     let Some(unshare) = tool("unshare").filter(can) else {
-        say("skipped: this system gives us no small disk of our own");
+        skip("this system gives us no small disk of our own");
         return;
     };
     let mut command = small_disk(&unshare);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use callsheet_store::{Access, Store, block_on};
 
-use crate::place::{Place, event, say, seqs};
+use crate::place::{Place, event, seqs, skip};
 use crate::process::{Part, Process, tool};
 
 fn chmod(path: &Path, mode: u32) {
@@ -41,7 +41,7 @@ fn bound(place: &Place, part: &str) -> Option<String> {
     let program = std::env::current_exe().unwrap();
     let command = if rustix::process::getuid().is_root() {
         let Some(setpriv) = tool("setpriv") else {
-            say("skipped: root writes everywhere, and there is no setpriv to become somebody else");
+            skip("root writes everywhere, and there is no setpriv to become somebody else");
             return None;
         };
         let copy = place.folder().join("program");
