@@ -5,7 +5,6 @@
     reason = "a server that cannot be used fails the test"
 )]
 
-
 use crate::project::{Project, skip};
 use crate::sealed::{export, said, seal, seal_by, shop};
 

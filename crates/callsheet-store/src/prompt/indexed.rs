@@ -54,7 +54,7 @@ impl Index {
     }
 
     fn check(&mut self, tx: &mut dyn Tx, row: &Row) -> Result<bool, StoreError> {
-        let Ok(leaf) = Leaf::read(row, 1) else {
+        let Ok(leaf) = Leaf::parse(tx.store(), row.bytes(1)?) else {
             return Ok(false);
         };
         self.bodies.extend(&leaf.bodies);

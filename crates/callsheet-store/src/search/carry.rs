@@ -4,6 +4,7 @@
 //! The prompts that have all pieces are few more than those that have the whole, and each of them is read.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use callsheet::SourceMap;
 
@@ -102,19 +103,19 @@ struct Search<'a> {
     seen: BTreeSet<i64>,
 }
 
+/// What a leaf holds, as it is kept; most are never looked into.
+type Packed = Rc<[u8]>;
+
 /// A piece of a text and the leaves that can have it.
 struct Place<'t> {
     piece: &'t str,
-    leaves: Vec<usize>,
+    leaves: Vec<Packed>,
 }
 
 impl Search<'_> {
     /// Finds prompts until there are enough; tells whether there may be more.
     fn run(&mut self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
-        let (leaves, mut places) = look_up(tx, self.text)?;
-        let leaves_of = |place: &Place<'_>| -> Vec<&Leaf> {
-            place.leaves.iter().map(|&at| &leaves[at]).collect()
-        };
+        let mut places = look_up(tx, self.text)?;
         places.sort_by_key(|place| place.leaves.len());
         let Some((rarest, others)) = places.split_first() else {
             return Ok(false);
@@ -125,7 +126,7 @@ impl Search<'_> {
             if self.bodies.len() > MOST_LOADED {
                 break;
             }
-            let spans = self.spans(tx, place.piece, &leaves_of(place))?;
+            let spans = self.spans(tx, place.piece, &place.leaves)?;
             within = Some(within.map_or(spans.clone(), |within| within.and(&spans)));
             if within.as_ref().is_some_and(Spans::is_empty) {
                 return Ok(false);
@@ -135,7 +136,7 @@ impl Search<'_> {
             let all = self.everything(tx)?;
             self.walk(tx, all, NEWEST)?;
         }
-        for leaves in leaves_of(rarest).chunks(FEW) {
+        for leaves in rarest.leaves.chunks(FEW) {
             if self.is_enough() {
                 return Ok(true);
             }
@@ -175,14 +176,16 @@ impl Search<'_> {
         &mut self,
         tx: &mut dyn Tx,
         piece: &str,
-        leaves: &[&Leaf],
+        leaves: &[Packed],
     ) -> Result<Spans, StoreError> {
-        self.load(tx, leaves)?;
+        let leaves = leaves.iter().map(|packed| Leaf::parse(tx.store(), packed));
+        let leaves = leaves.collect::<Result<Vec<_>, _>>()?;
+        self.load(tx, &leaves)?;
         let bodies = &self.bodies;
         let has_piece = |body: &i64| bodies.get(body).is_some_and(|text| text.contains(piece));
         let mut held = BTreeSet::new();
         let mut met = BTreeSet::new();
-        for leaf in leaves {
+        for leaf in &leaves {
             held.extend(leaf.bodies.iter().copied().filter(has_piece));
             let meetings = leaf.meetings.iter();
             met.extend(meetings.filter(|meeting| meeting.text(bodies).contains(piece)));
@@ -201,8 +204,8 @@ impl Search<'_> {
     }
 
     /// Reads what leaves hold, as far as it has not been read before.
-    fn load(&mut self, tx: &mut dyn Tx, leaves: &[&Leaf]) -> Result<(), StoreError> {
-        let all = leaves.iter().flat_map(|leaf| leaf.all_bodies());
+    fn load(&mut self, tx: &mut dyn Tx, leaves: &[Leaf]) -> Result<(), StoreError> {
+        let all = leaves.iter().flat_map(Leaf::all_bodies);
         let missing = all.filter(|body| !self.bodies.contains_key(body));
         let new = leaf::texts(tx, missing)?;
         self.bodies.extend(new);
@@ -276,37 +279,34 @@ impl Search<'_> {
     }
 }
 
-/// Returns the leaves that can have a piece of the text, and which piece can be in which; nothing if one is in none.
-fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<(Vec<Leaf>, Vec<Place<'t>>), StoreError> {
+/// Returns the pieces of a text with the leaves that can have them, the newest first; nothing if one is in none.
+fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t>>, StoreError> {
     let pieces = pieces(text).into_iter();
+    let place = |piece| Place {
+        piece,
+        leaves: Vec::new(),
+    };
     let mut asked: Vec<(Vec<u64>, Place<'t>)> = pieces
-        .map(|piece| {
-            let leaves = Vec::new();
-            (groups(piece).collect(), Place { piece, leaves })
-        })
+        .map(|piece| (groups(piece).collect(), place(piece)))
         .collect();
-    let mut leaves: Vec<Leaf> = Vec::new();
     tx.each(leaf::ALL, &[], &mut |row| {
         let signature = row.bytes(1)?;
-        let at = leaves.len();
+        let mut packed: Option<Packed> = None;
         for (groups, place) in &mut asked {
             if groups.iter().all(|group| can_have(signature, *group)) {
-                place.leaves.push(at);
+                let packed = match &packed {
+                    Some(packed) => packed,
+                    None => packed.insert(row.bytes(0)?.into()),
+                };
+                place.leaves.push(Rc::clone(packed));
             }
-        }
-        if asked
-            .iter()
-            .any(|(_, place)| place.leaves.last() == Some(&at))
-        {
-            leaves.push(Leaf::read(&row, 0)?);
         }
         Ok(())
     })?;
     if asked.iter().any(|(_, place)| place.leaves.is_empty()) {
         asked.clear();
     }
-    let places = asked.into_iter().map(|(_, place)| place);
-    Ok((leaves, places.collect()))
+    Ok(asked.into_iter().map(|(_, place)| place).collect())
 }
 
 /// Returns pieces of a text that are spread over all of it, each short enough to stand in a section or an edge.

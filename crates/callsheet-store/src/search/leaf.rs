@@ -110,10 +110,10 @@ impl Leaf {
         out
     }
 
-    /// Reads what a leaf holds.
-    pub(crate) fn read(row: &Row, at: usize) -> Result<Self, StoreError> {
-        let leaf = Self::unpack(row.bytes(at)?);
-        leaf.ok_or_else(|| row.damaged("a leaf of the index cannot be read"))
+    /// Reads what a leaf of a store holds.
+    pub(crate) fn parse(store: &str, packed: &[u8]) -> Result<Self, StoreError> {
+        let unreadable = || StoreError::damaged(store, "a leaf of the index cannot be read");
+        Self::unpack(packed).ok_or_else(unreadable)
     }
 
     fn unpack(mut packed: &[u8]) -> Option<Self> {
@@ -211,7 +211,7 @@ pub(crate) fn retain(tx: &mut dyn Tx, is_there: impl Fn(i64) -> bool) -> Result<
         }
         for row in rows {
             last = row.int(0)?;
-            let mut leaf = Leaf::read(&row, 1)?;
+            let mut leaf = Leaf::parse(tx.store(), row.bytes(1)?)?;
             let before = leaf.clone();
             leaf.bodies.retain(|body| is_there(*body));
             leaf.meetings
