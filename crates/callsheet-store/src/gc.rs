@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::db::{Dialect, Tx, Value};
 use crate::project::Project;
+use crate::prompt::HIDDEN;
 use crate::{Id, Store, StoreError, event, id, search};
 
 /// The event of prompts that were removed.
@@ -163,25 +164,16 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
 
 /// Takes out of the index what no prompt shows any more.
 fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    for row in tx.query(
-        "select distinct c.body from chunk c where c.body is not null \
-        and not exists (select 1 from part a where a.body = c.body and a.roles % 2 = 1)",
-        &[],
-    )? {
-        search::remove_words(tx, row.int(0)?)?;
-    }
+    let sql = format!("select distinct body from part where roles not in {HIDDEN}");
     let mut shown = BTreeSet::new();
-    for row in tx.query(
-        "select distinct body from part where roles not in (2, 4, 6)",
-        &[],
-    )? {
+    for row in tx.query(&sql, &[])? {
         shown.insert(row.int(0)?);
     }
     search::retain_leaves(tx, |body| shown.contains(&body))?;
     for side in ["left_body", "right_body"] {
         let sql = format!(
             "delete from edge where {side} is not null and not exists \
-            (select 1 from part a where a.body = edge.{side} and a.roles not in (2, 4, 6))"
+            (select 1 from part a where a.body = edge.{side} and a.roles not in {HIDDEN})"
         );
         tx.execute(&sql, &[])?;
     }

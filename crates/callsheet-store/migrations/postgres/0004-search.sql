@@ -1,25 +1,5 @@
--- What can be searched. By words: pieces of sections and of logs.
-create table chunk (
-  key bigint generated always as identity primary key,
-  body bigint references body (key),
-  run bigint references run (key),
-  start bigint not null check (start >= 0),
-  words tsvector not null,
-  check ((body is null) <> (run is null))
-);
-
-create unique index chunk_of_body on chunk (body, start) where body is not null;
-create unique index chunk_of_run on chunk (run, start) where run is not null;
-create index chunk_words on chunk using gin (words);
-
--- How many log records of a run are in the index.
-create table indexed (
-  run bigint primary key references run (key),
-  records bigint not null check (records >= 0)
-);
-
--- Exactly: what a prompt brought that no prompt before it had, which texts and which places where they meet, with a signature
--- that tells which groups of three characters they have.
+-- What can be searched. A leaf is what a prompt brought that no prompt before it had: which texts, and which places where they
+-- meet, with a signature that tells which groups of three characters they have.
 create table leaf (
   key bigint generated always as identity primary key,
   holders bytea not null,
@@ -33,4 +13,19 @@ create table edge (
   name bytea primary key,
   left_body bigint,
   right_body bigint
+);
+
+-- Pieces of logs, from a record on, with signatures of their words.
+create table log_leaf (
+  run bigint not null references run (key),
+  start bigint not null check (start > 0),
+  signature bytea not null,
+  primary key (run, start)
+);
+alter table log_leaf alter column signature set storage external;
+
+-- How many log records of a run are in the index.
+create table indexed (
+  run bigint primary key references run (key),
+  records bigint not null check (records >= 0)
 );

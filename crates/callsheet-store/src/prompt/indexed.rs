@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use callsheet::Fingerprint;
 
-use super::{FRAME, SECTION, edge};
+use super::{HIDDEN, edge};
 use crate::StoreError;
 use crate::db::{Row, Tx};
 use crate::search::{self, Leaf};
 use crate::verify::Audit;
 
-const ROLES: &str = "select distinct roles from part where body = $1";
-
-const CHUNKS: &str = "select start from chunk where body = $1 order by start";
+const WRONG: &str = "it does not hold what it should";
 
 /// What the leaves of the index hold.
 #[derive(Default)]
@@ -23,8 +21,14 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Checks that every leaf has the signature of what it holds.
-    pub(super) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<Self, StoreError> {
+    /// Checks that every leaf has the signature of what it holds, and that leaves hold exactly what prompts show.
+    ///
+    /// Texts that are damaged were told before.
+    pub(super) fn verify(
+        tx: &mut dyn Tx,
+        audit: &mut Audit<'_>,
+        damaged: &BTreeSet<i64>,
+    ) -> Result<Self, StoreError> {
         let (mut index, mut last) = (Self::default(), 0);
         loop {
             let rows = search::leaves(tx, last)?;
@@ -33,15 +37,9 @@ impl Index {
             }
             for row in rows {
                 last = row.int(0)?;
-                match index.check(tx, &row) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        let what = format!("leaf {last} of the index");
-                        audit.find(what, "it does not hold what it should");
-                    }
-                    // A text that is damaged is told with the texts.
-                    Err(StoreError::Damaged { .. }) => {}
-                    Err(error) => return Err(error),
+                if !index.check(tx, &row, damaged)? {
+                    let what = format!("leaf {last} of the index");
+                    audit.find(what, WRONG);
                 }
             }
         }
@@ -50,15 +48,30 @@ impl Index {
                 audit.find("an edge of the index".to_owned(), "no leaf holds it");
             }
         }
+        let sql = format!("select distinct body from part where roles not in {HIDDEN}");
+        let mut shown = BTreeSet::new();
+        for row in tx.query(&sql, &[])? {
+            shown.insert(row.int(0)?);
+        }
+        for body in shown.symmetric_difference(&index.bodies) {
+            audit.find(format!("the index of text number {body}"), WRONG);
+        }
         Ok(index)
     }
 
-    fn check(&mut self, tx: &mut dyn Tx, row: &Row) -> Result<bool, StoreError> {
+    fn check(
+        &mut self,
+        tx: &mut dyn Tx,
+        row: &Row,
+        damaged: &BTreeSet<i64>,
+    ) -> Result<bool, StoreError> {
         let Ok(leaf) = Leaf::parse(tx.store(), row.bytes(1)?) else {
             return Ok(false);
         };
         self.bodies.extend(&leaf.bodies);
-        let texts = search::texts(tx, leaf.all_bodies())?;
+        let is_whole = leaf.all_bodies().all(|body| !damaged.contains(&body));
+        let whole = leaf.all_bodies().filter(|body| !damaged.contains(body));
+        let texts = search::texts(tx, whole)?;
         for meeting in &leaf.meetings {
             let name =
                 |side: Option<i64>| side.and_then(|key| texts.get(&key)).map(Fingerprint::of);
@@ -67,26 +80,6 @@ impl Index {
                 .insert(edge::name(left, right, &meeting.text(&texts)));
         }
         let there = leaf.all_bodies().all(|body| texts.contains_key(&body));
-        Ok(there && leaf.signature(&texts) == row.bytes(2)?)
-    }
-
-    /// Tells whether a text is in the index if, and only if, prompts show it.
-    pub(super) fn has(&self, tx: &mut dyn Tx, key: i64, text: &str) -> Result<bool, StoreError> {
-        let mut roles = 0;
-        for row in tx.query(ROLES, &[key.into()])? {
-            roles |= row.int(0)?;
-        }
-        if self.bodies.contains(&key) != (roles & (SECTION | FRAME) != 0) {
-            return Ok(false);
-        }
-        let rows = tx.query(CHUNKS, &[key.into()])?;
-        if roles & SECTION == 0 {
-            return Ok(rows.is_empty());
-        }
-        let found = rows.iter().map(|row| row.int(0));
-        let found = found.collect::<Result<Vec<_>, _>>()?;
-        let starts = search::starts(text).into_iter();
-        let starts = starts.map(|start| i64::try_from(start).unwrap_or(i64::MAX));
-        Ok(starts.eq(found) && search::holds(tx, key, text)?)
+        Ok(!is_whole || there && leaf.signature(&texts) == row.bytes(2)?)
     }
 }

@@ -34,6 +34,9 @@ pub(crate) const TOOL: i64 = 4;
 /// A body is all that a prompt without sections shows.
 pub(crate) const FRAME: i64 = 8;
 
+/// The roles of a body that is not shown: it only went in, or is a tool, or both.
+pub(crate) const HIDDEN: &str = "(2, 4, 6)";
+
 /// A sealed prompt, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SealedPrompt {

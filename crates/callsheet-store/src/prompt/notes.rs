@@ -8,7 +8,7 @@ use callsheet::Fingerprint;
 use super::contents::Contents;
 use super::edge::Edge;
 use super::line::{Line, Noted};
-use super::{FRAME, SECTION};
+use super::{FRAME, HIDDEN, SECTION};
 use crate::StoreError;
 use crate::body::{self, Likes, Slot};
 use crate::db::{Tx, Value, groups, in_list};
@@ -56,29 +56,14 @@ pub(super) struct Notes<'a> {
     pub(super) keys: &'a Keys,
 }
 
-/// What has been in no index until now.
-#[derive(Default)]
-struct Fresh {
-    /// Texts that no prompt has shown.
-    texts: Vec<i64>,
-    /// Texts that have been no section.
-    sections: Vec<i64>,
-}
-
 impl Notes<'_> {
     /// Notes everything, and puts what is new into the index.
     pub(super) fn put(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let fresh = self.put_parts(tx)?;
         self.put_sources(tx)?;
         self.line.go_on(tx, self.prompt)?;
-        let meetings = self.meetings(tx, &fresh.texts)?;
-        let texts = self.texts();
-        search::add_leaves(tx, &fresh.texts, meetings, &texts)?;
-        for body in fresh.sections {
-            let text = texts.get(&body).map_or("", |text| text);
-            search::add_words(tx, body, text)?;
-        }
-        Ok(())
+        let meetings = self.meetings(tx, &fresh)?;
+        search::add_leaves(tx, &fresh, meetings, &self.texts())
     }
 
     /// Returns the texts that are shown, by their keys.
@@ -92,27 +77,20 @@ impl Notes<'_> {
         keyed.collect()
     }
 
-    fn put_parts(&self, tx: &mut dyn Tx) -> Result<Fresh, StoreError> {
+    /// Notes the texts; returns those that no prompt has shown until now.
+    fn put_parts(&self, tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
         let mut by_roles: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for (name, part) in &self.contents.texts {
             let key = self.keys.get(name);
             by_roles.entry(part.roles).or_default().extend(key);
         }
-        let mut fresh = Fresh::default();
+        let mut fresh = Vec::new();
         for (roles, keys) in by_roles {
             let noted = Noted::Part(roles);
             let begun = self.line.extend(tx, self.prompt, noted, &keys)?;
             if roles & (SECTION | FRAME) != 0 {
-                let before = roles_of(tx, &begun)?;
-                for &body in &begun {
-                    let before = before.get(&body).copied().unwrap_or(0);
-                    if before & (SECTION | FRAME) == 0 {
-                        fresh.texts.push(body);
-                    }
-                    if roles & SECTION != 0 && before & SECTION == 0 {
-                        fresh.sections.push(body);
-                    }
-                }
+                let shown = shown(tx, &begun)?;
+                fresh.extend(begun.iter().copied().filter(|body| !shown.contains(body)));
             }
             self.line.begin(tx, self.prompt, noted, &begun)?;
         }
@@ -183,18 +161,20 @@ impl Notes<'_> {
     }
 }
 
-/// Returns what texts have been in prompts until now.
-fn roles_of(tx: &mut dyn Tx, bodies: &[i64]) -> Result<BTreeMap<i64, i64>, StoreError> {
-    let mut roles: BTreeMap<i64, i64> = BTreeMap::new();
+/// Returns which texts prompts have shown until now.
+fn shown(tx: &mut dyn Tx, bodies: &[i64]) -> Result<BTreeSet<i64>, StoreError> {
+    let mut shown = BTreeSet::new();
     for bodies in bodies.chunks(ROWS) {
         let mut values = Vec::new();
         let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
-        let sql = format!("select distinct body, roles from part where body in {list}");
+        let sql = format!(
+            "select distinct body from part where roles not in {HIDDEN} and body in {list}"
+        );
         for row in tx.query(&sql, &values)? {
-            *roles.entry(row.int(0)?).or_default() |= row.int(1)?;
+            shown.insert(row.int(0)?);
         }
     }
-    Ok(roles)
+    Ok(shown)
 }
 
 /// Returns the keys of sources that are known.

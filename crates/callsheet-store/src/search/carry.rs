@@ -13,7 +13,7 @@ use super::signature::{can_have, groups};
 use super::spans::{Span, Spans};
 use crate::db::{Tx, in_list};
 use crate::project::Project;
-use crate::prompt::{self, COLUMNS, REACH, SealedPrompt, Texts};
+use crate::prompt::{self, COLUMNS, HIDDEN, REACH, SealedPrompt, Texts};
 use crate::{Store, StoreError};
 
 /// The shortest text that the index finds.
@@ -218,10 +218,9 @@ impl Search<'_> {
         for bodies in bodies.chunks(ROWS) {
             let mut values = vec![self.project.into()];
             let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
-            // Shown are sections and frames; what only went in has the role 2, tools 4.
             let sql = format!(
                 "select a.body, a.line, a.first, a.last from part a join line l on l.key = a.line \
-                where l.project = $1 and a.roles not in (2, 4, 6) and a.body in {list}"
+                where l.project = $1 and a.roles not in {HIDDEN} and a.body in {list}"
             );
             for row in tx.query(&sql, &values)? {
                 let span = Span {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::signature::Groups;
+use super::words::spaced;
 use crate::db::{Row, Tx};
 use crate::prompt::REACH;
 use crate::{StoreError, body};
@@ -76,11 +77,12 @@ pub(crate) fn head(text: &str) -> Option<&str> {
 }
 
 impl Leaf {
-    /// Returns the signature of everything it holds.
+    /// Returns the signature of everything it holds, and of its words.
     pub(crate) fn signature<T: AsRef<str>>(&self, bodies: &Bodies<T>) -> Vec<u8> {
         let mut groups = Groups::default();
         for body in self.bodies.iter().filter_map(|body| bodies.get(body)) {
             groups.add(body.as_ref());
+            groups.add(&spaced(body.as_ref()));
         }
         for meeting in &self.meetings {
             groups.add(&meeting.text(bodies));

@@ -1,31 +1,43 @@
 //! Finding texts: by their words, ranked, in prompts and logs; or exactly, in prompts.
 //!
-//! What two databases call a word is made the same by giving them words only. What is found exactly needs no words: leaves
-//! tell where to look.
+//! There is one index for both, and it is the same in both databases: leaves tell by their signatures where a text or a word can
+//! be, and what they lead to is read.
 
 mod carry;
-mod index;
 mod leaf;
+mod logs;
 mod signature;
 mod spans;
 mod words;
+
+use std::cmp::Reverse;
 
 use callsheet::Fingerprint;
 use serde::Serialize;
 
 pub use carry::{Carrier, Carriers};
-pub(crate) use index::{add_words, holds, remove_words, starts};
 pub(crate) use leaf::{
     Leaf, Meeting, add as add_leaves, page as leaves, retain as retain_leaves, texts,
 };
+pub(crate) use logs::wrong as wrong_pieces;
 
-use self::index::CHUNK;
-use self::words::Query;
-use crate::db::{Dialect, Row, Tx, Value};
+use self::signature::can_have;
+use self::words::{Counts, Query, Usual};
+use crate::db::{Tx, Value};
 use crate::log::Stream;
 use crate::project::Project;
 use crate::prompt::SECTION;
 use crate::{Id, Store, StoreError, body};
+
+/// So many leaves are looked into, the newest and some of the oldest, which hold what all prompts share.
+const NEWEST: usize = 400;
+const OLDEST: usize = 100;
+
+/// So many pieces of logs are looked into.
+const PIECES: usize = 64;
+
+/// So many leaves are read at once.
+const AT_ONCE: usize = 32;
 
 /// How many characters stand around what was found.
 const AROUND: usize = 60;
@@ -81,12 +93,12 @@ impl Store {
 
     /// Puts up to `most` bytes of logs into the index; returns how many records are left.
     pub async fn index_logs(&self, most: usize) -> Result<i64, StoreError> {
-        self.write(move |tx| index::add_logs(tx, most)).await
+        self.write(move |tx| logs::add_all(tx, most)).await
     }
 
     /// Returns how many log records are not in the index yet.
     pub async fn unindexed_records(&self) -> Result<i64, StoreError> {
-        self.read(index::unindexed).await
+        self.read(logs::unindexed).await
     }
 }
 
@@ -94,65 +106,112 @@ const CARRIED: &str = "select b.fingerprint, count(*), max(p.id) from part a joi
     join prompt p on p.line = a.line and p.key between a.first and a.last join body b on b.key = a.body \
     where a.body = $1 and l.project = $2 and a.roles % 2 = 1 group by b.fingerprint";
 
+/// Where words of a query can be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Body(i64),
+    Log { run: i64, start: i64 },
+}
+
 fn search(
     tx: &mut dyn Tx,
     project: i64,
     query: &Query,
     limit: usize,
 ) -> Result<Vec<Hit>, StoreError> {
-    let Some(words) = query.sql(tx.dialect()) else {
-        return Ok(Vec::new());
-    };
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => {
-            "select c.body, c.run, c.start from chunk_words w join chunk c on c.key = w.rowid \
-            where w.words match $1 order by w.rank, c.key desc limit $2 offset $3"
-        }
-        Dialect::Postgres => {
-            "select c.body, c.run, c.start from chunk c where c.words @@ $1::text::tsquery \
-            order by ts_rank_cd(c.words, $1::text::tsquery) desc, c.key desc limit $2 offset $3"
-        }
-    };
     let mut hits = Vec::new();
-    let (page, mut offset) = (i64::try_from(limit.max(20)).unwrap_or(i64::MAX), 0);
-    // Some of what is found belongs to other projects, or to the same text.
-    loop {
-        let values = [words.as_str().into(), page.into(), offset.into()];
-        let rows = tx.query(sql, &values)?;
-        for row in &rows {
-            let hit = match row.maybe(0, Row::int)? {
-                Some(body) => in_prompts(tx, project, body, row.int(2)?, query)?,
-                None => index::in_log(tx, project, row.int(1)?, row.int(2)?, query)?,
-            };
-            if let Some(hit) = hit.filter(|hit| !is_known(&hits, hit)) {
-                hits.push(hit);
-            }
-            if hits.len() == limit {
-                return Ok(hits);
-            }
-        }
-        if i64::try_from(rows.len()) != Ok(page) {
-            return Ok(hits);
-        }
-        offset += page;
+    if query.is_empty() {
+        return Ok(hits);
     }
+    let (found, usual) = find(tx, project, query)?;
+    let worth = |(place, counts): (Place, Counts)| (counts.worth(&usual), place);
+    let mut ranked: Vec<(f64, Place)> = found.into_iter().map(worth).collect();
+    ranked.sort_by(|(one, place), (other, there)| {
+        other
+            .total_cmp(one)
+            .then(Reverse(place).cmp(&Reverse(there)))
+    });
+    ranked.dedup_by_key(|(_, place)| *place);
+    for (_, place) in ranked {
+        let hit = match place {
+            Place::Body(key) => in_prompts(tx, project, key, query)?,
+            Place::Log { run, start } => logs::hit(tx, run, start, query)?,
+        };
+        // Some of what is found belongs to other projects.
+        hits.extend(hit);
+        if hits.len() == limit {
+            break;
+        }
+    }
+    Ok(hits)
 }
 
-/// Tells whether another piece of the same text was found before.
-fn is_known(hits: &[Hit], hit: &Hit) -> bool {
-    let section = |place: &HitPlace| match place {
-        HitPlace::Prompt { section, .. } => Some(*section),
-        HitPlace::Log { .. } => None,
+/// Returns what holds all words of a query, and what is usual among all that there is.
+fn find(
+    tx: &mut dyn Tx,
+    project: i64,
+    query: &Query,
+) -> Result<(Vec<(Place, Counts)>, Usual), StoreError> {
+    let groups = query.groups();
+    let mut usual = Usual {
+        with: vec![0; groups.len()],
+        ..Usual::default()
     };
-    let new = section(&hit.place);
-    new.is_some() && hits.iter().any(|known| section(&known.place) == new)
+    let mut can = |signature: &[u8]| {
+        usual.texts += 1;
+        let mut all = true;
+        for (groups, with) in groups.iter().zip(&mut usual.with) {
+            let has = groups.iter().all(|group| can_have(signature, *group));
+            *with += usize::from(has);
+            all &= has;
+        }
+        all
+    };
+    let mut leaves: Vec<Vec<u8>> = Vec::new();
+    tx.each(leaf::ALL, &[], &mut |row| {
+        if can(row.bytes(1)?) {
+            leaves.push(row.bytes(0)?.to_vec());
+        }
+        Ok(())
+    })?;
+    let mut pieces = Vec::new();
+    tx.each(logs::ALL, &[project.into()], &mut |row| {
+        if can(row.bytes(2)?) && pieces.len() < PIECES {
+            pieces.push((row.int(0)?, row.int(1)?));
+        }
+        Ok(())
+    })?;
+    if leaves.len() > NEWEST + OLDEST {
+        leaves.drain(NEWEST..leaves.len() - OLDEST);
+    }
+    let mut found = Vec::new();
+    for leaves in leaves.chunks(AT_ONCE) {
+        let leaves = leaves.iter().map(|packed| Leaf::parse(tx.store(), packed));
+        let leaves = leaves.collect::<Result<Vec<_>, _>>()?;
+        let bodies = leaves.iter().flat_map(|leaf| leaf.bodies.iter().copied());
+        for (body, text) in texts(tx, bodies)? {
+            found.extend(
+                query
+                    .counts(&text)
+                    .map(|counts| (Place::Body(body), counts)),
+            );
+        }
+    }
+    for (run, start) in pieces {
+        let counts = query.counts(&logs::text(tx, run, start)?);
+        found.extend(counts.map(|counts| (Place::Log { run, start }, counts)));
+    }
+    let words: usize = found.iter().map(|(_, counts)| counts.words()).sum();
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts so many words")]
+    let (words, texts) = (words as f64, found.len().max(1) as f64);
+    usual.words = words / texts;
+    Ok((found, usual))
 }
 
 fn in_prompts(
     tx: &mut dyn Tx,
     project: i64,
     key: i64,
-    start: i64,
     query: &Query,
 ) -> Result<Option<Hit>, StoreError> {
     let values: [Value<'_>; 2] = [key.into(), project.into()];
@@ -162,9 +221,7 @@ fn in_prompts(
     debug_assert_eq!(SECTION, 1, "the condition looks at the lowest bit");
     let text = body::get_key(tx, key)?;
     let text = String::from_utf8_lossy(&text);
-    let start = text.floor_char_boundary(usize::try_from(start).unwrap_or(0));
-    let end = text.ceil_char_boundary((start + CHUNK).min(text.len()));
-    let at = start + query.first_in(&text[start..end]);
+    let at = query.find_in(&text).unwrap_or(0);
     let section: Result<[u8; 32], _> = row.bytes(0)?.try_into();
     let section = section.map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))?;
     Ok(Some(Hit {

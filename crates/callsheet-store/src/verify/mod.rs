@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
     run::runs,
     run::counters,
     log::records,
+    log::pieces,
     prompt::verify,
 ];
 

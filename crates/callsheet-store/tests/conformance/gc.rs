@@ -118,7 +118,6 @@ fn everything_can_go_and_come_again(place: &Place) {
         "source",
         "prompt_source",
         "slot",
-        "chunk",
         "leaf",
         "edge",
     ] {

@@ -289,7 +289,6 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
         ),
         ("line", "recipe = 'pach'", "recipe = 'pack'"),
         ("line", "last = 0", "last = (select max(key) from prompt)"),
-        ("chunk", "start = start + 1", "start = start - 1"),
         ("document", "bytes = bytes + 1", "bytes = bytes - 1"),
         ("body", "bytes = bytes + 1", "bytes = bytes - 1"),
     ];
@@ -323,11 +322,6 @@ fn odd_texts_are_kept(place: &Place) {
 
 fn an_index_that_lost_its_contents_is_found(place: &Place) {
     let store = filled(place);
-    if place.is_sqlite() {
-        place.raw("delete from chunk_words where rowid = (select min(key) from chunk)");
-    } else {
-        place.raw("update chunk set words = '' where key = (select min(key) from chunk)");
-    }
     place.raw("delete from leaf where key = (select max(key) from leaf)");
     let found: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
     let named = |word: &str| found.iter().any(|what| what.starts_with(word));

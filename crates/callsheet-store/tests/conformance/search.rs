@@ -132,7 +132,7 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
     }
     let found = search(&store, &project, "zebras");
     let places: Vec<_> = found.iter().map(|hit| hit.place.clone()).collect();
-    for run in ids {
+    for &run in &ids {
         let place = HitPlace::Log {
             run,
             seq: 502,
@@ -143,6 +143,14 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
     assert_eq!(found[0].snippet, "a warning \u{fffd} about zebras");
     assert_eq!(search(&store, &project, "line 437").len(), 2);
     assert_eq!(findings(&store), []);
+    place.raw("update log_leaf set start = start + 1 where start > 1");
+    let found: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
+    let named = |run| {
+        found
+            .iter()
+            .any(|what| what.starts_with(&format!("the index of run {run} from")))
+    };
+    assert!(ids.iter().all(named), "{found:?}");
 }
 
 fn exact_texts_are_found_wherever_they_stand(place: &Place) {
