@@ -26,8 +26,8 @@ const LOAD: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from bod
 const LOAD_KEYS: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key from body b \
     left join body a on a.key = b.base where b.key in ";
 
-const SLOT: &str = "select s.body, b.bytes, b.packed, s.least from slot s join body b on b.key = s.body \
-    where s.project = $1 and s.name = $2 and b.base is null";
+const SLOT: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key, b.base, s.least from slot s \
+    join body b on b.key = s.body left join body a on a.key = b.base where s.project = $1 and s.name = $2";
 
 const SET_SLOT: &str = "insert into slot (project, name, body) values ($1, $2, $3) \
     on conflict (project, name) do update set body = excluded.body, least = null";
@@ -45,16 +45,19 @@ pub(crate) struct Slot<'a> {
 pub(crate) struct Base {
     pub(crate) key: i64,
     pub(crate) text: Vec<u8>,
+    /// The whole text that it is kept as a difference to itself.
+    pub(crate) whole: Option<i64>,
     /// How little the smallest difference to it took.
     least: Option<i64>,
 }
 
 impl Base {
     /// Tells whether a difference of so many bytes is still worth it; otherwise texts have gone other ways since.
-    pub(crate) fn is_near(&self, difference: usize, alone: usize) -> bool {
-        let least = self.least.and_then(|least| usize::try_from(least).ok());
-        let usual = least.is_none_or(|least| difference <= (2 * least).max(LEAST_BASE));
-        usual && difference <= alone / 2
+    pub(crate) fn is_near(&self, difference: usize, alone: impl FnOnce() -> usize) -> bool {
+        match self.least.and_then(|least| usize::try_from(least).ok()) {
+            Some(least) => difference <= (least + least / 2).max(LEAST_BASE),
+            None => difference <= alone() / 2,
+        }
     }
 }
 
@@ -70,13 +73,14 @@ impl Slot<'_> {
             return Ok(None);
         };
         // A damaged base is left alone, and told by whoever verifies.
-        let Ok(text) = pack::unpack(row.bytes(2)?, row.int(1)?, &[]) else {
+        let Ok(text) = unpacked(&row, 0) else {
             return Ok(None);
         };
         Ok(Some(Base {
-            key: row.int(0)?,
             text,
-            least: row.maybe(3, Row::int)?,
+            key: row.int(5)?,
+            whole: row.maybe(6, Row::int)?,
+            least: row.maybe(7, Row::int)?,
         }))
     }
 
@@ -150,6 +154,7 @@ pub(crate) fn put(
     let mut deltas = Vec::new();
     if let Some(slot) = likes.slot
         && let Some(base) = slot.base(tx)?
+        && base.whole.is_none()
     {
         deltas.push((base.key, pack::against(text, &base.text)));
     }

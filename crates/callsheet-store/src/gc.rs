@@ -119,7 +119,7 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
         return Ok(collected);
     }
     let values: [Value<'_>; 2] = [project.key.into(), cut.as_str().into()];
-    for (table, key) in [("document", "key / 4"), ("prompt", "key")] {
+    for (table, key) in [("document", "key"), ("prompt", "key")] {
         let sql = format!("delete from {table} where {key} in ({DOOMED})");
         tx.execute(&sql, &values)?;
     }

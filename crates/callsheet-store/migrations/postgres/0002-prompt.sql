@@ -40,10 +40,9 @@ create table prompt (
 
 create index prompt_of_line on prompt (line, key);
 
--- The documents of a prompt; the key is four times that of the prompt, and 0 for the manifest, 1 for the source map, 2 for the
--- layout, 3 for the inputs.
+-- The documents of a prompt in one: manifest, source map, layout and inputs, with a byte between two that no text has.
 create table document (
-  key bigint primary key,
+  key bigint primary key references prompt (key),
   base bigint not null references body (key),
   bytes bigint not null check (bytes >= 0),
   packed bytea not null

@@ -9,6 +9,7 @@ mod line;
 mod load;
 mod notes;
 mod seal;
+mod unit;
 mod verify;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
 pub(crate) use edge::REACH;
-pub(crate) use load::{Texts, load, source_map};
+pub(crate) use load::{Texts, load};
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 

@@ -1,18 +1,16 @@
 //! Writing a seal: its texts, its documents, what it carries and what went into it.
 
 use callsheet::manifest::Manifest;
-use callsheet::seal::DOCUMENTS;
 use callsheet::{Event, Fingerprint, Seal};
 use serde_json::json;
 
-use super::SealedPrompt;
 use super::contents::Contents;
 use super::line::Line;
 use super::notes::{self, Notes};
-use crate::body::{self, Likes, Slot};
+use super::{SealedPrompt, unit};
 use crate::db::{Dialect, Tx};
 use crate::project::Project;
-use crate::{Id, StoreError, event, mark, pack};
+use crate::{Id, StoreError, event, mark};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";
@@ -26,9 +24,6 @@ const TAKEN: &str = "select 1 from prompt p where p.project = $1 and p.id = $2";
 
 const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal, mark, line) \
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning key";
-
-const DOCUMENT: &str =
-    "insert into document (key, base, bytes, packed) values ($1 * 4 + $2, $3, $4, $5)";
 
 /// When a prompt was sealed.
 #[derive(Clone, Copy)]
@@ -62,13 +57,7 @@ pub(crate) fn put(
     let line = Line::lock(tx, project, &contents.manifest.recipe.name)?;
     let at = free_time(tx, project, whole, when)?;
     let prompt = insert(tx, project, line, &contents.manifest, (whole, at))?;
-    for ((kind, name), text) in (0..).zip(DOCUMENTS).zip(&seal.documents) {
-        let slot = Slot {
-            project: project.key,
-            name: &format!("{}/{name}", prompt.recipe),
-        };
-        put_document(tx, (prompt.key, kind), slot, text)?;
-    }
+    unit::put(tx, project, &prompt, &seal.documents)?;
     let notes = Notes {
         line,
         prompt: prompt.key,
@@ -134,39 +123,4 @@ fn insert(
     let missing = || StoreError::damaged(tx.store(), "a new row has no key");
     prompt.key = row.ok_or_else(missing)?.int(0)?;
     Ok(prompt)
-}
-
-/// Keeps a document as what differs from one like it; one that resembles none becomes the base of those to come.
-fn put_document(
-    tx: &mut dyn Tx,
-    (prompt, kind): (i64, i64),
-    slot: Slot<'_>,
-    text: &str,
-) -> Result<(), StoreError> {
-    let packed = |base: &[u8]| pack::against(text.as_bytes(), base);
-    let alone = pack::alone(text.as_bytes()).len();
-    let like = slot.base(tx)?.map(|base| (packed(&base.text), base));
-    let (base, packed) = match like {
-        Some((packed, base)) if base.is_near(packed.len(), alone) => {
-            slot.note(tx, &base, packed.len())?;
-            (base.key, packed)
-        }
-        _ => {
-            let name = Fingerprint::of(text);
-            let (base, _) = body::put(tx, name, text.as_bytes(), Likes::default())?;
-            slot.set(tx, base)?;
-            let like = body::get_key(tx, base)?;
-            (base, packed(&like))
-        }
-    };
-    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
-    let values = [
-        prompt.into(),
-        kind.into(),
-        base.into(),
-        size.into(),
-        packed.into(),
-    ];
-    tx.execute(DOCUMENT, &values)?;
-    Ok(())
 }

@@ -1,13 +1,14 @@
 //! Proof of everything that is sealed: every fingerprint is derived again, and every row is what its seal says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callsheet::{Fingerprint, Seal};
 
 use super::contents::Contents;
 use super::indexed::Index;
-use super::load::documents;
+use super::load::proven;
+use super::unit::Bases;
 use super::{COLUMNS, SealedPrompt, read};
 use crate::db::{Row, Tx};
 use crate::verify::Audit;
@@ -131,6 +132,7 @@ struct Carried {
     sources: i64,
     /// Whether some prompt could not be looked into.
     unsure: bool,
+    bases: Bases,
 }
 
 impl Carried {
@@ -159,17 +161,10 @@ fn verify_prompt(
     carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
     let unsure = std::mem::replace(&mut carried.unsure, true);
-    let documents = match documents(tx, prompt)? {
-        Ok(documents) => documents,
+    let mut seal = match proven(tx, prompt, &mut carried.bases)? {
+        Ok(seal) => seal,
         Err(why) => return Ok(vec![why]),
     };
-    let mut seal = Seal {
-        documents,
-        bodies: BTreeMap::new(),
-    };
-    if seal.fingerprint() != prompt.seal {
-        return Ok(vec!["its documents are not what was sealed".to_owned()]);
-    }
     let named = match seal.named() {
         Ok(named) => named,
         Err(error) => return Ok(vec![error.detail().to_owned()]),

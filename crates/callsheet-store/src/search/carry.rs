@@ -3,6 +3,7 @@
 //! Every short piece of a text that a prompt carries stands in a section or where sections meet, and leaves tell in which.
 //! The prompts that have all pieces are few more than those that have the whole, and each of them is read.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -98,7 +99,7 @@ struct Search<'a> {
     /// What leaves hold.
     bodies: Bodies<String>,
     texts: Texts,
-    found: Vec<(SealedPrompt, String)>,
+    found: Vec<SealedPrompt>,
     /// The prompts that were read.
     seen: BTreeSet<i64>,
 }
@@ -156,12 +157,11 @@ impl Search<'_> {
     }
 
     fn carriers(mut self, tx: &mut dyn Tx, more: bool) -> Result<Carriers, StoreError> {
-        let id = |(prompt, _): &(SealedPrompt, String)| std::cmp::Reverse(prompt.id);
-        self.found.sort_unstable_by_key(id);
+        self.found.sort_unstable_by_key(|prompt| Reverse(prompt.id));
         self.found.truncate(self.limit);
         let mut prompts = Vec::with_capacity(self.found.len());
-        for (prompt, text) in self.found {
-            let source_map = prompt::source_map(tx, &prompt)?;
+        for prompt in self.found {
+            let (text, source_map) = self.texts.mapped(tx, &prompt)?;
             prompts.push(Carrier {
                 prompt,
                 text,
@@ -261,9 +261,8 @@ impl Search<'_> {
                 if !self.seen.insert(prompt.key) {
                     continue;
                 }
-                let text = self.texts.of(tx, &prompt)?;
-                if text.contains(self.text) {
-                    self.found.push((prompt, text));
+                if self.texts.of(tx, &prompt)?.contains(self.text) {
+                    self.found.push(prompt);
                 }
                 if self.is_enough() || self.seen.len() >= most {
                     return Ok(true);

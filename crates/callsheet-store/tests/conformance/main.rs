@@ -18,6 +18,7 @@ mod bundles;
 mod claims;
 mod crash;
 mod damage;
+mod documents;
 mod events;
 mod faults;
 mod flips;

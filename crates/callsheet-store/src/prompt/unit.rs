@@ -1,0 +1,202 @@
+//! Units: the four documents of a prompt in one, kept as what differs from the unit of a prompt like it.
+//!
+//! What they are compared with is a body, which may be kept as what differs from an older one itself. That a unit is the
+//! sealed one is not told here, but by its seal.
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callsheet::Fingerprint;
+use callsheet::seal::DOCUMENTS;
+
+use super::SealedPrompt;
+use crate::body::{self, Base, Likes, Slot};
+use crate::db::{Row, Tx};
+use crate::project::Project;
+use crate::{StoreError, pack};
+
+const INSERT: &str = "insert into document (key, base, bytes, packed) values ($1, $2, $3, $4)";
+
+const READ: &str = "select base, bytes, packed from document where key = $1";
+
+/// Stands between two documents; no text has this byte.
+const BETWEEN: u8 = 0xff;
+
+/// So many kinds of prompts that one recipe makes have a base each.
+const KINDS: usize = 3;
+
+/// Keeps the documents of a prompt; a unit that resembles none becomes the base of those to come.
+pub(super) fn put(
+    tx: &mut dyn Tx,
+    project: &Project,
+    prompt: &SealedPrompt,
+    documents: &[String; 4],
+) -> Result<(), StoreError> {
+    let unit = documents.each_ref().map(String::as_bytes).join(&BETWEEN);
+    let packed = |base: &[u8]| pack::against(&unit, &hinted(base, prompt));
+    let alone = LazyCell::new(|| pack::alone(&unit).len());
+    let name = |kind: usize| format!("documents of {} {kind}", prompt.recipe);
+    let names: [String; KINDS] = std::array::from_fn(name);
+    let slots = names.each_ref().map(|name| Slot {
+        project: project.key,
+        name,
+    });
+    let (mut free, mut far) = (None, Vec::new());
+    for slot in slots {
+        let Some(base) = slot.base(tx)? else {
+            free = free.or(Some(slot));
+            continue;
+        };
+        let packed = packed(&base.text);
+        if base.is_near(packed.len(), || *alone) {
+            slot.note(tx, &base, packed.len())?;
+            return insert(tx, prompt, base.key, (unit.len(), packed));
+        }
+        far.push((packed.len(), slot, base));
+    }
+    let nearest = far.into_iter().min_by_key(|(took, ..)| *took);
+    let (slot, last) = match nearest {
+        Some((took, slot, base)) if took <= *alone / 2 => (slot, Some(base)),
+        _ => {
+            let any = usize::try_from(prompt.key).unwrap_or(0) % KINDS;
+            (free.unwrap_or(slots[any]), None)
+        }
+    };
+    let base = put_base(tx, slot, last, (&unit, *alone))?;
+    insert(tx, prompt, base, (unit.len(), packed(&unit)))
+}
+
+fn insert(
+    tx: &mut dyn Tx,
+    prompt: &SealedPrompt,
+    base: i64,
+    (size, packed): (usize, Vec<u8>),
+) -> Result<(), StoreError> {
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    let values = [prompt.key.into(), base.into(), size.into(), packed.into()];
+    tx.execute(INSERT, &values)?;
+    Ok(())
+}
+
+/// Makes a unit the base of those to come, itself a difference to the whole unit that the last base is one to.
+fn put_base(
+    tx: &mut dyn Tx,
+    slot: Slot<'_>,
+    last: Option<Base>,
+    (unit, alone): (&[u8], usize),
+) -> Result<i64, StoreError> {
+    let whole = match last {
+        // A damaged one is left alone, and told by whoever verifies.
+        Some(Base {
+            whole: Some(key), ..
+        }) => match body::get_key(tx, key) {
+            Ok(text) => Some((key, text)),
+            Err(StoreError::Damaged { .. }) => None,
+            Err(other) => return Err(other),
+        },
+        Some(last) => Some((last.key, last.text)),
+        None => None,
+    };
+    // Where little is left of the whole unit, a new one soon pays.
+    let whole = whole.filter(|(_, text)| pack::against(unit, text).len() <= alone / 3);
+    let held = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
+    let likes = Likes { slot: None, held };
+    let (key, _) = body::put(tx, Fingerprint::of(unit), unit, likes)?;
+    slot.set(tx, key)?;
+    Ok(key)
+}
+
+/// Adds to a base what the row of a prompt says already and its manifest says again.
+fn hinted(base: &[u8], prompt: &SealedPrompt) -> Vec<u8> {
+    [base, prompt.fingerprint.to_string().as_bytes()].concat()
+}
+
+/// The bases of units, each unpacked once.
+#[derive(Default)]
+pub(super) struct Bases {
+    texts: BTreeMap<i64, Arc<[u8]>>,
+    bytes: usize,
+}
+
+/// So many bytes are kept for the next prompt.
+const MOST_BYTES: usize = 16 << 20;
+
+impl Bases {
+    /// Returns the documents of a prompt, or what of them is not in order.
+    pub(super) fn documents(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: &SealedPrompt,
+    ) -> Result<Result<[String; 4], String>, StoreError> {
+        let Some(row) = tx.first(READ, &[prompt.key.into()])? else {
+            return Ok(Err("its documents are not there".to_owned()));
+        };
+        match self.unit(tx, prompt, &row) {
+            Ok(unit) => Ok(split(&unit)),
+            Err(StoreError::Damaged { why, .. }) => Ok(Err(format!("its documents: {why}"))),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn unit(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: &SealedPrompt,
+        row: &Row,
+    ) -> Result<Vec<u8>, StoreError> {
+        let base = hinted(&self.get(tx, row.int(0)?)?, prompt);
+        let unit = pack::unpack(row.bytes(2)?, row.int(1)?, &base);
+        unit.map_err(|why| row.damaged(why))
+    }
+
+    fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<[u8]>, StoreError> {
+        if let Some(text) = self.texts.get(&key) {
+            return Ok(Arc::clone(text));
+        }
+        let text: Arc<[u8]> = body::get_key(tx, key)?.into();
+        if self.bytes > MOST_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += text.len();
+        self.texts.insert(key, Arc::clone(&text));
+        Ok(text)
+    }
+}
+
+/// Takes a unit apart.
+fn split(unit: &[u8]) -> Result<[String; 4], String> {
+    let documents: Vec<&[u8]> = unit.split(|byte| *byte == BETWEEN).collect();
+    let count = documents.len();
+    let documents: [&[u8]; 4] = documents.try_into().map_err(|_| {
+        format!(
+            "its documents: they are {count} and not {}",
+            DOCUMENTS.len()
+        )
+    })?;
+    let mut texts = <[String; 4]>::default();
+    for ((name, document), text) in DOCUMENTS.iter().zip(documents).zip(&mut texts) {
+        let read = str::from_utf8(document).map_err(|_| format!("{name}: it is no UTF-8"))?;
+        read.clone_into(text);
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_unit_has_four_texts() {
+        let read = split(b"{}\xff\xff[\"\xc3\xa9\"]\xff1");
+        let wanted = ["{}", "", "[\"\u{e9}\"]", "1"].map(str::to_owned);
+        assert_eq!(read, Ok(wanted));
+        let why = |unit: &[u8]| split(unit).unwrap_err();
+        assert_eq!(why(b""), "its documents: they are 1 and not 4");
+        assert_eq!(
+            why(b"\xff\xff\xff\xff"),
+            "its documents: they are 5 and not 4"
+        );
+        assert_eq!(why(b"\xff\xff\xc3\xff"), "layout: it is no UTF-8");
+    }
+}
