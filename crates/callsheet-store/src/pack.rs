@@ -4,8 +4,10 @@
 //! after a sum of its bytes, by which each changed one is found. What is unpacked is not trusted: it never grows beyond
 //! the noted size.
 
-use zstd::bulk::{Compressor, Decompressor};
-use zstd::zstd_safe::CParameter;
+use std::cell::RefCell;
+
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::{CParameter, DCtx};
 
 /// The largest text that is unpacked.
 const LARGEST: u64 = 1 << 30;
@@ -35,6 +37,11 @@ const LEVEL: i32 = 9;
 
 /// How hard logs are compressed, which come while an agent works.
 const QUICK: i32 = 3;
+
+thread_local! {
+    /// What unpacks; to make one takes longer than to unpack a short text.
+    static UNPACKER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
 
 /// Packs a text by itself.
 pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
@@ -141,9 +148,16 @@ fn decompress(packed: &[u8], base: &[u8], bytes: u64) -> Result<Vec<u8>, &'stati
         return Err("its size is another");
     }
     let size = usize::try_from(bytes).map_err(|_| broken)?;
-    let mut unpacker = Decompressor::with_dictionary(base).map_err(|_| broken)?;
     let frame = [&header(bytes), frame].concat();
-    unpacker.decompress(&frame, size).map_err(|_| broken)
+    let mut text = Vec::with_capacity(size);
+    let unpacked = UNPACKER.with_borrow_mut(|unpacker| {
+        let unpacker = match unpacker {
+            Some(unpacker) => unpacker,
+            None => unpacker.insert(DCtx::try_create()?),
+        };
+        unpacker.decompress_using_dict(&mut text, &frame, base).ok()
+    });
+    unpacked.map(|_| text).ok_or(broken)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Reading a seal back, and proving that it is the one that was written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use callsheet::seal::DOCUMENTS;
-use callsheet::{Fingerprint, Manifest, Seal, SourceMap};
+use callsheet::{Fingerprint, Manifest, Seal};
 use serde::de::IgnoredAny;
 
 use super::SealedPrompt;
@@ -16,10 +16,10 @@ use crate::{StoreError, body};
 pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
     let mut seal = documents(tx, prompt, &mut Bases::default())?;
     let named = seal.named();
-    for name in named.map_err(|error| told(tx, prompt, error.detail()))? {
-        let text = body::get(tx, name)?;
-        seal.bodies.insert(name, Arc::from(text));
-    }
+    let named = named.map_err(|error| told(tx, prompt, error.detail()))?;
+    let named: Vec<Fingerprint> = named.into_iter().collect();
+    let texts = body::get_all(tx, &named)?.into_iter();
+    seal.bodies = texts.map(|(name, text)| (name, text.into())).collect();
     Ok(seal)
 }
 
@@ -42,52 +42,33 @@ pub(crate) struct Texts {
 const MOST_BYTES: usize = 64 << 20;
 
 impl Texts {
-    /// Returns the text of a prompt.
-    pub(crate) fn of(
-        &mut self,
-        tx: &mut dyn Tx,
-        prompt: &SealedPrompt,
-    ) -> Result<String, StoreError> {
-        let seal = self.sealed(tx, prompt)?;
-        seal.text()
-            .map_err(|error| told(tx, prompt, error.detail()))
-    }
-
-    /// Returns the text of a prompt, and where each byte of it came from.
-    pub(crate) fn mapped(
-        &mut self,
-        tx: &mut dyn Tx,
-        prompt: &SealedPrompt,
-    ) -> Result<(String, SourceMap), StoreError> {
-        let seal = self.sealed(tx, prompt)?;
-        let both = seal.text().and_then(|text| Ok((text, seal.source_map()?)));
-        both.map_err(|error| told(tx, prompt, error.detail()))
-    }
-
     /// Returns the documents of a prompt and the texts of its sections.
-    fn sealed(&mut self, tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
-        let mut seal = documents(tx, prompt, &mut self.bases)?;
-        let manifest = seal.manifest();
-        let manifest = manifest.map_err(|error| told(tx, prompt, error.detail()))?;
-        for section in &manifest.sections {
-            let name = section.fingerprint;
-            let text = match self.bodies.get(&name) {
-                Some(text) => Arc::clone(text),
-                None => self.read(tx, name)?,
-            };
-            seal.bodies.insert(name, text);
-        }
-        Ok(seal)
-    }
-
-    fn read(&mut self, tx: &mut dyn Tx, name: Fingerprint) -> Result<Arc<[u8]>, StoreError> {
-        let text: Arc<[u8]> = body::get(tx, name)?.into();
+    pub(crate) fn sealed(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: &SealedPrompt,
+    ) -> Result<Seal, StoreError> {
         if self.bytes > MOST_BYTES {
             *self = Self::default();
         }
-        self.bytes += text.len();
-        self.bodies.insert(name, Arc::clone(&text));
-        Ok(text)
+        let mut seal = documents(tx, prompt, &mut self.bases)?;
+        let manifest = seal.manifest();
+        let manifest = manifest.map_err(|error| told(tx, prompt, error.detail()))?;
+        let sections = manifest.sections.iter().map(|section| section.fingerprint);
+        let names: BTreeSet<Fingerprint> = sections.collect();
+        let missing = names.iter().filter(|name| !self.bodies.contains_key(name));
+        let missing: Vec<Fingerprint> = missing.copied().collect();
+        for (name, text) in body::get_all(tx, &missing)? {
+            self.bytes += text.len();
+            self.bodies.insert(name, text.into());
+        }
+        let texts = names
+            .iter()
+            .filter_map(|name| self.bodies.get_key_value(name));
+        seal.bodies = texts
+            .map(|(name, text)| (*name, Arc::clone(text)))
+            .collect();
+        Ok(seal)
     }
 }
 
@@ -100,7 +81,8 @@ fn documents(
     proven(tx, prompt, bases)?.map_err(|why| told(tx, prompt, &why))
 }
 
-fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError {
+/// Makes the error of a prompt that is not in order.
+pub(crate) fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError {
     StoreError::damaged(format!("{}: prompt {}", tx.store(), prompt.id), why)
 }
 

@@ -18,7 +18,7 @@ use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
 pub(crate) use edge::REACH;
-pub(crate) use load::{Texts, load};
+pub(crate) use load::{Texts, load, told};
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 

@@ -1,7 +1,6 @@
 //! Proof of everything that is sealed: every fingerprint is derived again, and every row is what its seal says.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use callsheet::{Fingerprint, Seal};
 
@@ -172,12 +171,14 @@ fn verify_prompt(
     if named.iter().any(|name| damaged.names.contains(name)) {
         return Ok(Vec::new());
     }
-    for name in named {
-        match body::get(tx, name) {
-            Ok(text) => seal.bodies.insert(name, Arc::from(text)),
-            Err(StoreError::Damaged { why, .. }) => return Ok(vec![why]),
-            Err(other) => return Err(other),
-        };
+    let named: Vec<Fingerprint> = named.into_iter().collect();
+    match body::get_all(tx, &named) {
+        Ok(texts) => {
+            let texts = texts.into_iter();
+            seal.bodies = texts.map(|(name, text)| (name, text.into())).collect();
+        }
+        Err(StoreError::Damaged { why, .. }) => return Ok(vec![why]),
+        Err(other) => return Err(other),
     }
     let mut faults: Vec<String> = seal.check().iter().map(ToString::to_string).collect();
     faults.extend(check_row(prompt, &seal));

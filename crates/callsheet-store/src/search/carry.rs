@@ -86,7 +86,7 @@ impl Store {
                 seen: BTreeSet::new(),
             };
             let more = search.run(tx)?;
-            search.carriers(tx, more)
+            Ok(search.carriers(more))
         })
         .await
     }
@@ -99,7 +99,7 @@ struct Search<'a> {
     /// What leaves hold.
     bodies: Bodies<String>,
     texts: Texts,
-    found: Vec<SealedPrompt>,
+    found: Vec<Carrier>,
     /// The prompts that were read.
     seen: BTreeSet<i64>,
 }
@@ -156,19 +156,14 @@ impl Search<'_> {
         self.found.len() > self.limit
     }
 
-    fn carriers(mut self, tx: &mut dyn Tx, more: bool) -> Result<Carriers, StoreError> {
-        self.found.sort_unstable_by_key(|prompt| Reverse(prompt.id));
+    fn carriers(mut self, more: bool) -> Carriers {
+        self.found
+            .sort_unstable_by_key(|carrier| Reverse(carrier.prompt.id));
         self.found.truncate(self.limit);
-        let mut prompts = Vec::with_capacity(self.found.len());
-        for prompt in self.found {
-            let (text, source_map) = self.texts.mapped(tx, &prompt)?;
-            prompts.push(Carrier {
-                prompt,
-                text,
-                source_map,
-            });
+        Carriers {
+            prompts: self.found,
+            more,
         }
-        Ok(Carriers { prompts, more })
     }
 
     /// Returns the prompts that have a piece, as far as these leaves tell.
@@ -248,6 +243,29 @@ impl Search<'_> {
         spans.collect()
     }
 
+    /// Reads a prompt; returns it if it has the text.
+    fn carrier(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: SealedPrompt,
+    ) -> Result<Option<Carrier>, StoreError> {
+        let seal = self.texts.sealed(tx, &prompt)?;
+        let read = || {
+            let text = seal.text()?;
+            if !text.contains(self.text) {
+                return Ok(None);
+            }
+            Ok(Some((text, seal.source_map()?)))
+        };
+        let read: Result<_, callsheet::Error> = read();
+        let read = read.map_err(|error| prompt::told(tx, &prompt, error.detail()))?;
+        Ok(read.map(|(text, source_map)| Carrier {
+            prompt,
+            text,
+            source_map,
+        }))
+    }
+
     /// Reads prompts, the newest first, until there are enough or so many were read; tells whether it stopped.
     fn walk(&mut self, tx: &mut dyn Tx, mut spans: Spans, most: usize) -> Result<bool, StoreError> {
         let sql = format!(
@@ -261,9 +279,8 @@ impl Search<'_> {
                 if !self.seen.insert(prompt.key) {
                     continue;
                 }
-                if self.texts.of(tx, &prompt)?.contains(self.text) {
-                    self.found.push(prompt);
-                }
+                let carrier = self.carrier(tx, prompt)?;
+                self.found.extend(carrier);
                 if self.is_enough() || self.seen.len() >= most {
                     return Ok(true);
                 }

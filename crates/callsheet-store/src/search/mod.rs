@@ -222,13 +222,11 @@ fn in_prompts(
     let text = body::get_key(tx, key)?;
     let text = String::from_utf8_lossy(&text);
     let at = query.find_in(&text).unwrap_or(0);
-    let section: Result<[u8; 32], _> = row.bytes(0)?.try_into();
-    let section = section.map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))?;
     Ok(Some(Hit {
         place: HitPlace::Prompt {
             prompt: row.text(2)?.parse()?,
             prompts: row.int(1)?,
-            section: Fingerprint::from_bytes(section),
+            section: body::name(&row, 0)?,
             at,
         },
         snippet: snippet(&text, at),

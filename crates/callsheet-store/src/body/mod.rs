@@ -2,9 +2,13 @@
 //!
 //! A body that is packed as a difference has a base that is packed by itself, so that two rows are always enough.
 
+mod read;
+
 use std::collections::BTreeMap;
 
 use callsheet::Fingerprint;
+
+pub(crate) use read::{get_all, get_key, get_keys};
 
 use crate::db::{Row, Tx, Value, in_list};
 use crate::{StoreError, pack};
@@ -19,12 +23,6 @@ const FIND: &str = "select key from body where fingerprint = $1";
 
 const INSERT: &str = "insert into body (fingerprint, bytes, base, packed) values ($1, $2, $3, $4) \
     on conflict (fingerprint) do nothing returning key";
-
-const LOAD: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base from body b left join body a on a.key = b.base \
-    where b.fingerprint = $1";
-
-const LOAD_KEYS: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key from body b \
-    left join body a on a.key = b.base where b.key in ";
 
 const SLOT: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key, b.base, s.least from slot s \
     join body b on b.key = s.body left join body a on a.key = b.base where s.project = $1 and s.name = $2";
@@ -122,10 +120,7 @@ pub(crate) fn find_all(
         );
         let sql = format!("select fingerprint, key from body where fingerprint in {list}");
         for row in tx.query(&sql, &values)? {
-            let name: Result<[u8; 32], _> = row.bytes(0)?.try_into();
-            let name =
-                name.map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))?;
-            keys.insert(Fingerprint::from_bytes(name), row.int(1)?);
+            keys.insert(name(&row, 0)?, row.int(1)?);
         }
     }
     Ok(keys)
@@ -195,43 +190,6 @@ fn is_alone(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
     Ok(tx.first(sql, &[key.into()])?.is_some())
 }
 
-/// Returns a text, which is what its fingerprint says.
-pub(crate) fn get(tx: &mut dyn Tx, name: Fingerprint) -> Result<Vec<u8>, StoreError> {
-    let found = tx.first(LOAD, &[name.as_bytes().as_slice().into()])?;
-    let row = found.ok_or_else(|| not_there(tx, name))?;
-    let text = unpacked(&row, 0).map_err(|why| row.damaged(format!("text {name}: {why}")))?;
-    if Fingerprint::of(&text) == name {
-        Ok(text)
-    } else {
-        Err(row.damaged(format!("text {name}: its fingerprint is another")))
-    }
-}
-
-/// Returns a text by its key, as it is.
-pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
-    let found = get_keys(tx, &[key])?.remove(&key);
-    found.ok_or_else(|| StoreError::damaged(tx.store(), format!("text number {key} is not there")))
-}
-
-/// Returns those of some texts that are there, by their keys, as they are.
-pub(crate) fn get_keys(
-    tx: &mut dyn Tx,
-    keys: &[i64],
-) -> Result<BTreeMap<i64, Vec<u8>>, StoreError> {
-    let mut texts = BTreeMap::new();
-    for keys in keys.chunks(AT_ONCE) {
-        let mut values = Vec::new();
-        let list = in_list(&mut values, keys.iter().map(|key| (*key).into()));
-        for row in tx.query(&format!("{LOAD_KEYS}{list}"), &values)? {
-            let key = row.int(5)?;
-            let text = unpacked(&row, 0);
-            let damaged = |why| row.damaged(format!("text number {key}: {why}"));
-            texts.insert(key, text.map_err(damaged)?);
-        }
-    }
-    Ok(texts)
-}
-
 /// Unpacks the columns size, packed, and the size, packed and base of the base, from `at` on.
 pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
     let told = |error: StoreError| error.to_string();
@@ -245,6 +203,13 @@ pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
     };
     let (bytes, packed) = (row.int(at).map_err(told)?, row.bytes(at + 1).map_err(told)?);
     pack::unpack(packed, bytes, &base).map_err(str::to_owned)
+}
+
+/// Returns the fingerprint of a text.
+pub(crate) fn name(row: &Row, at: usize) -> Result<Fingerprint, StoreError> {
+    let name: Result<[u8; 32], _> = row.bytes(at)?.try_into();
+    name.map(Fingerprint::from_bytes)
+        .map_err(|_| row.damaged("a text has a fingerprint of the wrong size"))
 }
 
 fn not_there(tx: &dyn Tx, name: Fingerprint) -> StoreError {

@@ -1,0 +1,113 @@
+//! Reading bodies, many at once; a base that several of them have is unpacked once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callsheet::Fingerprint;
+
+use super::not_there;
+use crate::db::{Row, Tx, Value, in_list};
+use crate::{StoreError, pack};
+
+/// How many bodies are read at once.
+const AT_ONCE: usize = 256;
+
+/// Returns texts, each of which is what its fingerprint says.
+pub(crate) fn get_all(
+    tx: &mut dyn Tx,
+    names: &[Fingerprint],
+) -> Result<BTreeMap<Fingerprint, Vec<u8>>, StoreError> {
+    let mut texts = BTreeMap::new();
+    for some in names.chunks(AT_ONCE) {
+        let values = some.iter().map(|name| name.as_bytes().as_slice().into());
+        for (row, text) in read(tx, "fingerprint", values)? {
+            let name = super::name(&row, 1)?;
+            let text = text.map_err(|why| row.damaged(format!("text {name}: {why}")))?;
+            if Fingerprint::of(&text) != name {
+                return Err(row.damaged(format!("text {name}: its fingerprint is another")));
+            }
+            texts.insert(name, text);
+        }
+    }
+    match names.iter().find(|name| !texts.contains_key(name)) {
+        Some(name) => Err(not_there(tx, *name)),
+        None => Ok(texts),
+    }
+}
+
+/// Returns a text by its key, as it is.
+pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
+    let found = get_keys(tx, &[key])?.remove(&key);
+    found.ok_or_else(|| StoreError::damaged(tx.store(), format!("text number {key} is not there")))
+}
+
+/// Returns those of some texts that are there, by their keys, as they are.
+pub(crate) fn get_keys(
+    tx: &mut dyn Tx,
+    keys: &[i64],
+) -> Result<BTreeMap<i64, Vec<u8>>, StoreError> {
+    let mut texts = BTreeMap::new();
+    for some in keys.chunks(AT_ONCE) {
+        let values = some.iter().map(|key| (*key).into());
+        for (row, text) in read(tx, "key", values)? {
+            let key = row.int(0)?;
+            let damaged = |why| row.damaged(format!("text number {key}: {why}"));
+            texts.insert(key, text.map_err(damaged)?);
+        }
+    }
+    Ok(texts)
+}
+
+/// What comes of unpacking a text.
+type Unpacked = Result<Vec<u8>, String>;
+
+/// Reads rows that have one of these values in a column, with their texts.
+fn read<'v>(
+    tx: &mut dyn Tx,
+    column: &str,
+    values: impl Iterator<Item = Value<'v>>,
+) -> Result<Vec<(Row, Unpacked)>, StoreError> {
+    let rows = rows(tx, column, values)?;
+    let of = rows.iter().map(|row| row.maybe(4, Row::int));
+    let keys = of.collect::<Result<BTreeSet<_>, _>>()?;
+    let keys: Vec<i64> = keys.into_iter().flatten().collect();
+    let mut bases: BTreeMap<i64, Unpacked> = BTreeMap::new();
+    if !keys.is_empty() {
+        for row in self::rows(tx, "key", keys.iter().map(|key| (*key).into()))? {
+            let base = match row.maybe(4, Row::int)? {
+                Some(_) => Err("its base has a base".to_owned()),
+                None => unpacked(&row, &[]).map_err(|why| format!("its base: {why}")),
+            };
+            bases.insert(row.int(0)?, base);
+        }
+    }
+    let text = |row: Row| {
+        let text = match row.maybe(4, Row::int)? {
+            None => unpacked(&row, &[]),
+            Some(key) => match bases.get(&key) {
+                Some(Ok(base)) => unpacked(&row, base),
+                Some(Err(why)) => Err(why.clone()),
+                None => Err("its base is not there".to_owned()),
+            },
+        };
+        Ok((row, text))
+    };
+    rows.into_iter().map(text).collect()
+}
+
+fn rows<'v>(
+    tx: &mut dyn Tx,
+    column: &str,
+    wanted: impl Iterator<Item = Value<'v>>,
+) -> Result<Vec<Row>, StoreError> {
+    let mut values = Vec::new();
+    let list = in_list(&mut values, wanted);
+    let sql =
+        format!("select key, fingerprint, bytes, packed, base from body where {column} in {list}");
+    tx.query(&sql, &values)
+}
+
+fn unpacked(row: &Row, base: &[u8]) -> Unpacked {
+    let told = |error: StoreError| error.to_string();
+    let (bytes, packed) = (row.int(2).map_err(told)?, row.bytes(3).map_err(told)?);
+    pack::unpack(packed, bytes, base).map_err(str::to_owned)
+}
