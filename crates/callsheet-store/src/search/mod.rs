@@ -6,6 +6,7 @@
 mod carry;
 mod leaf;
 mod logs;
+mod pieces;
 mod signature;
 mod spans;
 mod words;
