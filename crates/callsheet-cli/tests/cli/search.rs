@@ -1,6 +1,16 @@
 //! `search`: what is found by its words.
 
-use crate::sealed::{said, seal, seal_by, shop};
+#![expect(
+    clippy::unwrap_used,
+    reason = "a world that cannot be made fails the test"
+)]
+
+use std::time::Duration;
+
+use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, block_on};
+
+use crate::project::Project;
+use crate::sealed::{STORE, database, said, seal, seal_by, shop};
 
 #[test]
 fn words_are_found_with_their_section_and_source() {
@@ -97,4 +107,83 @@ fn words_that_nothing_has_and_words_that_databases_know() {
     for same in ["PUSH", "pus", "Never push", "never   PUSH"] {
         assert_eq!(project.run(&["search", same]).code(), Some(0), "{same}");
     }
+}
+
+/// Makes a run of a prompt, as a worker does, with what its agent has said.
+fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
+    let place = Location::Sqlite(project.path(STORE));
+    let store = Store::open(&place, Access::Write).unwrap();
+    let owner = block_on(store.project(".")).unwrap();
+    let new = NewRun {
+        prompt: prompt.parse().unwrap(),
+        kind: RunKind::First,
+        parent: None,
+    };
+    block_on(store.queue_run(&owner, new)).unwrap();
+    let claim = block_on(store.claim_run("worker", Duration::from_mins(1)));
+    let claim = claim.unwrap().unwrap();
+    let record = |(stream, text): &(Stream, &str)| Record {
+        stream: *stream,
+        data: text.as_bytes().to_vec(),
+    };
+    block_on(store.append_log(&claim, said.iter().map(record).collect())).unwrap();
+    block_on(store.finish_run(&claim, &serde_json::json!({"exit": 0}))).unwrap();
+}
+
+#[test]
+fn logs_of_runs_are_found_beside_prompts() {
+    let project = shop();
+    let prompt = seal(&project, "you");
+    let said = [
+        (Stream::Meta, "Review src/login.rs, you."),
+        (Stream::Stdout, "reading the rules\n"),
+        (Stream::Stderr, "warning: the zebra checks were skipped\n"),
+    ];
+    run_with_log(&project, &prompt, &said);
+    let shown = |args: &[&str]| project.callsheet(args);
+    insta::assert_snapshot!(shown(&["search", "zebra", "checks"]), @"
+    exit: 0
+    --- stdout
+    run [ID1], record 3 of stderr
+      warning: the zebra checks were skipped
+    ");
+    insta::assert_snapshot!(shown(&["search", "zebra", "--json"]), @r#"
+    exit: 0
+    --- stdout
+    {
+      "schema": "callsheet.search/1",
+      "hits": [
+        {
+          "in": "log",
+          "run": "[ID1]",
+          "seq": 3,
+          "stream": "stderr",
+          "snippet": "warning: the zebra checks were skipped"
+        }
+      ]
+    }
+    "#);
+    insta::assert_snapshot!(shown(&["search", "checks"]), @"
+    exit: 0
+    --- stdout
+    prompt [ID2], section rules: rules.md: file:rules.md
+      to main. Run the checks.
+    run [ID1], record 3 of stderr
+      warning: the zebra checks were skipped
+    ");
+    insta::assert_snapshot!(shown(&["verify"]), @"
+    exit: 0
+    --- stderr
+    4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: nothing was changed
+    ");
+    database(&project)
+        .execute("update log_leaf set signature = x'00'", [])
+        .unwrap();
+    insta::assert_snapshot!(shown(&["verify"]), @"
+    exit: 1
+    --- stdout
+    the index of run [ID1] from record 1 on: it does not hold what it should
+    --- stderr
+    4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: 1 thing not as sealed
+    ");
 }
