@@ -177,7 +177,7 @@ fn logs_of_runs_are_found_beside_prompts() {
     4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: nothing was changed
     ");
     database(&project)
-        .execute("update log_leaf set signature = x'00'", [])
+        .execute("update log_leaf set sieve = x'00'", [])
         .unwrap();
     insta::assert_snapshot!(shown(&["verify"]), @"
     exit: 1

@@ -135,7 +135,7 @@ fn a_changed_byte_in_any_table_is_found() {
     event.mark
     event.payload
     leaf.holders
-    leaf.signature
+    leaf.sieve
     line.recipe
     project.mark
     project.name

@@ -1,12 +1,12 @@
 -- What can be searched. A leaf is what a prompt brought that no prompt before it had: which texts, and which places where they
--- meet, with a signature that tells which groups of three characters they have.
+-- meet, with a sieve that tells which groups of three characters they have.
 create table leaf (
   key bigint generated always as identity primary key,
   holders bytea not null,
-  signature bytea not null
+  sieve bytea not null
 );
 -- It looks like chance, and is read as a whole.
-alter table leaf alter column signature set storage external;
+alter table leaf alter column sieve set storage external;
 
 -- Places where texts meet that are in some leaf. One that has a text which no other prompt carries is not noted here.
 create table edge (
@@ -15,14 +15,14 @@ create table edge (
   right_body bigint
 );
 
--- Pieces of logs, from a record on, with signatures of their words.
+-- Pieces of logs, from a record on, with sieves of their words.
 create table log_leaf (
   run bigint not null references run (key),
   start bigint not null check (start > 0),
-  signature bytea not null,
+  sieve bytea not null,
   primary key (run, start)
 );
-alter table log_leaf alter column signature set storage external;
+alter table log_leaf alter column sieve set storage external;
 
 -- How many log records of a run are in the index.
 create table indexed (

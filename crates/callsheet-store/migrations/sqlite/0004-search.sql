@@ -1,9 +1,9 @@
 -- What can be searched. A leaf is what a prompt brought that no prompt before it had: which texts, and which places where they
--- meet, with a signature that tells which groups of three characters they have.
+-- meet, with a sieve that tells which groups of three characters they have.
 create table leaf (
   key integer primary key,
   holders blob not null,
-  signature blob not null
+  sieve blob not null
 ) strict;
 
 -- Places where texts meet that are in some leaf. One that has a text which no other prompt carries is not noted here.
@@ -13,11 +13,11 @@ create table edge (
   right_body integer
 ) strict, without rowid;
 
--- Pieces of logs, from a record on, with signatures of their words.
+-- Pieces of logs, from a record on, with sieves of their words.
 create table log_leaf (
   run integer not null references run (key),
   start integer not null check (start > 0),
-  signature blob not null,
+  sieve blob not null,
   primary key (run, start)
 ) strict;
 

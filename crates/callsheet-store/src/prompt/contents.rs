@@ -16,7 +16,7 @@ pub(super) struct Contents {
     /// The input document.
     pub(super) input: Fingerprint,
     /// What stands where its sections meet.
-    pub(super) edges: Vec<Edge>,
+    pub(super) edges: Vec<Edge<Fingerprint>>,
     /// The names of everything that went in.
     pub(super) sources: BTreeSet<String>,
 }

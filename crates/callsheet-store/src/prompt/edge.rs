@@ -11,63 +11,85 @@ use callsheet::manifest::SectionRecord;
 /// How far an edge reaches into a section; the beginning of a text that is looked for may be so long.
 pub(crate) const REACH: usize = 32;
 
-/// What stands where two sections meet, or before the first and after the last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edge {
+/// Where two sections meet, or the first begins, or the last ends. What they are told by is a fingerprint, or the key of a body.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge<T> {
     /// The section before it.
-    pub(crate) left: Option<Fingerprint>,
+    pub(crate) left: Option<T>,
     /// The section after it.
-    pub(crate) right: Option<Fingerprint>,
-    /// The end of the one, what stands between them, and the beginning of the other.
-    pub(crate) text: String,
-    /// What of it does not follow from the two sections: all but the end and the beginning of those that are long enough.
+    pub(crate) right: Option<T>,
+    /// What stands between them; a section that is too short to reach over is here as a whole.
     pub(crate) between: String,
 }
 
-impl Edge {
-    /// Returns what tells it from all others.
-    pub(crate) fn name(&self) -> Vec<u8> {
-        name(self.left, self.right, &self.text)
+impl<T> Edge<T> {
+    /// Returns the edge with its sections told by something else.
+    pub(crate) fn map<U>(&self, side: impl Fn(&T) -> Option<U>) -> Edge<U> {
+        Edge {
+            left: self.left.as_ref().and_then(&side),
+            right: self.right.as_ref().and_then(&side),
+            between: self.between.clone(),
+        }
+    }
+
+    /// Returns the sections that meet.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &T> {
+        self.left.iter().chain(&self.right)
+    }
+
+    /// Returns what stands there: the end of the one, what is between them, and the beginning of the other.
+    pub(crate) fn text<'t>(&self, body: impl Fn(&T) -> Option<&'t str>) -> String {
+        let left = self.left.as_ref().and_then(&body).and_then(tail);
+        let right = self.right.as_ref().and_then(&body).and_then(head);
+        [left.unwrap_or(""), &self.between, right.unwrap_or("")].concat()
     }
 }
 
-/// Returns what tells an edge from all others.
-pub(super) fn name(left: Option<Fingerprint>, right: Option<Fingerprint>, text: &str) -> Vec<u8> {
-    let side = |side: Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
-    let (left, right) = (side(left), side(right));
-    let parts = [
-        ("left", left.as_slice()),
-        ("right", right.as_slice()),
-        ("text", text.as_bytes()),
-    ];
-    Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
+impl Edge<Fingerprint> {
+    /// Returns what tells it from all others.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        let side = |side: Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
+        let (left, right) = (side(self.left), side(self.right));
+        let parts = [
+            ("left", left.as_slice()),
+            ("right", right.as_slice()),
+            ("between", self.between.as_bytes()),
+        ];
+        Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
+    }
+}
+
+/// Returns the end of a section, if it is long enough to have one.
+fn tail(text: &str) -> Option<&str> {
+    let from = text.len().checked_sub(REACH)?;
+    Some(&text[text.floor_char_boundary(from)..])
+}
+
+/// Returns the beginning of a section, if it is long enough to have one.
+fn head(text: &str) -> Option<&str> {
+    (text.len() >= REACH).then(|| &text[..text.ceil_char_boundary(REACH)])
 }
 
 /// Returns the edges of a text with these sections, each once.
-pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge> {
-    let names = || sections.iter().map(|section| Some(section.fingerprint));
-    let lefts = std::iter::once(None).chain(names());
-    let rights = names().chain([None]);
+pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge<Fingerprint>> {
     let places: Vec<Range<usize>> = sections.iter().map(|one| one.start..one.end).collect();
-    let mut edges: Vec<Edge> = Vec::new();
-    for (nth, ((left, right), range)) in lefts.zip(rights).zip(gaps(text, &places)).enumerate() {
-        let long = |place: &&Range<usize>| place.len() >= REACH;
-        let before = nth
-            .checked_sub(1)
-            .and_then(|nth| places.get(nth))
-            .filter(long);
-        let from = before.map_or(range.start, |place| place.end);
-        let to = places
-            .get(nth)
-            .filter(long)
-            .map_or(range.end, |place| place.start);
+    let section = |nth: Option<usize>| {
+        let section = sections.get(nth?)?;
+        let place = section.start..section.end;
+        Some((section.fingerprint, (place.len() >= REACH).then_some(place)))
+    };
+    let mut edges = Vec::new();
+    for (nth, gap) in gaps(text, &places).into_iter().enumerate() {
+        let (left, right) = (section(nth.checked_sub(1)), section(Some(nth)));
+        let long = |side: &Option<(_, Option<Range<usize>>)>| side.clone().and_then(|side| side.1);
+        let from = long(&left).map_or(gap.start, |place| place.end);
+        let to = long(&right).map_or(gap.end, |place| place.start);
         let edge = Edge {
-            left,
-            right,
+            left: left.map(|side| side.0),
+            right: right.map(|side| side.0),
             between: text[from..to].to_owned(),
-            text: text[range].to_owned(),
         };
-        if !edge.text.is_empty() && (left.is_some() || right.is_some()) && !edges.contains(&edge) {
+        if !gap.is_empty() && edge.sides().next().is_some() && !edges.contains(&edge) {
             edges.push(edge);
         }
     }
@@ -94,6 +116,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn an_edge_has_a_little_of_both_sides() {
+        let text = |key: &usize| match key {
+            1 => Some("xxx"),
+            2 => Some("aaaaaaaaaébbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
+            3 => Some("cccccccccccccccccccccccccccccccéddddddddd"),
+            _ => None,
+        };
+        let shown = |left, right| {
+            let between = "|".to_owned();
+            Edge {
+                left,
+                right,
+                between,
+            }
+            .text(text)
+        };
+        let (b, c) = ("b".repeat(REACH - 1), "c".repeat(REACH - 1));
+        assert_eq!(shown(Some(2), Some(3)), format!("é{b}|{c}é"));
+        assert_eq!(shown(Some(1), None), "|", "it is between them as a whole");
+        assert_eq!(shown(None, Some(9)), "|");
+    }
 
     proptest! {
         #[test]

@@ -1,10 +1,10 @@
-//! Proof of the index: every leaf has the signature of what it holds, and everything that prompts show is in it.
+//! Proof of the index: every leaf has the sieve of what it holds, and everything that prompts show is in it.
 
 use std::collections::BTreeSet;
 
 use callsheet::Fingerprint;
 
-use super::{HIDDEN, edge};
+use super::HIDDEN;
 use crate::StoreError;
 use crate::db::{Row, Tx};
 use crate::search::{self, Leaf};
@@ -21,7 +21,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Checks that every leaf has the signature of what it holds, and that leaves hold exactly what prompts show.
+    /// Checks that every leaf has the sieve of what it holds, and that leaves hold exactly what prompts show.
     ///
     /// Texts that are damaged were told before.
     pub(super) fn verify(
@@ -72,14 +72,11 @@ impl Index {
         let is_whole = leaf.all_bodies().all(|body| !damaged.contains(&body));
         let whole = leaf.all_bodies().filter(|body| !damaged.contains(body));
         let texts = search::texts(tx, whole)?;
-        for meeting in &leaf.meetings {
-            let name =
-                |side: Option<i64>| side.and_then(|key| texts.get(&key)).map(Fingerprint::of);
-            let (left, right) = (name(meeting.left), name(meeting.right));
-            self.edges
-                .insert(edge::name(left, right, &meeting.text(&texts)));
+        for edge in &leaf.edges {
+            let named = edge.map(|key| texts.get(key).map(Fingerprint::of));
+            self.edges.insert(named.name());
         }
         let there = leaf.all_bodies().all(|body| texts.contains_key(&body));
-        Ok(!is_whole || there && leaf.signature(&texts) == row.bytes(2)?)
+        Ok(!is_whole || there && leaf.sieve(&texts) == row.bytes(2)?)
     }
 }

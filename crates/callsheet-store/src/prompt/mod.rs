@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
-pub(crate) use edge::REACH;
+pub(crate) use edge::{Edge, REACH};
 pub(crate) use load::{Texts, load, told};
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;

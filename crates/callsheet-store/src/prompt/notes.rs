@@ -13,7 +13,7 @@ use crate::StoreError;
 use crate::body::{self, Likes, Slot};
 use crate::db::{Tx, Value, groups, in_list};
 use crate::project::Project;
-use crate::search::{self, Meeting};
+use crate::search;
 
 /// How many rows one statement is about.
 const ROWS: usize = 100;
@@ -62,8 +62,8 @@ impl Notes<'_> {
         let fresh = self.put_parts(tx)?;
         self.put_sources(tx)?;
         self.line.go_on(tx, self.prompt)?;
-        let meetings = self.meetings(tx, &fresh)?;
-        search::add_leaves(tx, &fresh, meetings, &self.texts())
+        let edges = self.new_edges(tx, &fresh)?;
+        search::add_leaves(tx, &fresh, edges, &self.texts())
     }
 
     /// Returns the texts that are shown, by their keys.
@@ -118,36 +118,23 @@ impl Notes<'_> {
         self.line.begin(tx, self.prompt, Noted::Source, &begun)
     }
 
-    /// Returns the places where texts of the prompt meet that are in no leaf yet.
-    fn meetings(&self, tx: &mut dyn Tx, fresh: &[i64]) -> Result<Vec<Meeting>, StoreError> {
-        let meeting = |edge: &Edge| {
-            let key =
-                |side: &Option<Fingerprint>| side.and_then(|name| self.keys.get(&name).copied());
-            Meeting {
-                left: key(&edge.left),
-                right: key(&edge.right),
-                between: edge.between.clone(),
-            }
-        };
+    /// Returns the edges of the prompt that are in no leaf yet.
+    fn new_edges(&self, tx: &mut dyn Tx, fresh: &[i64]) -> Result<Vec<Edge<i64>>, StoreError> {
         let (mut new, mut others) = (Vec::new(), Vec::new());
         for edge in &self.contents.edges {
-            let meeting = meeting(edge);
-            if meeting.sides().any(|side| fresh.contains(&side)) {
-                new.push(meeting);
+            let keyed = edge.map(|name| self.keys.get(name).copied());
+            if keyed.sides().any(|side| fresh.contains(side)) {
+                new.push(keyed);
             } else {
-                others.push((edge.name(), meeting));
+                others.push((edge.name(), keyed));
             }
         }
         let names: Vec<&[u8]> = others.iter().map(|(name, _)| name.as_slice()).collect();
         let known = known_edges(tx, &names)?;
         others.retain(|(name, _)| !known.contains(name));
         for rows in others.chunks(ROWS) {
-            let row = |(name, meeting): &(Vec<u8>, Meeting)| -> [Value<'static>; 3] {
-                [
-                    name.clone().into(),
-                    meeting.left.into(),
-                    meeting.right.into(),
-                ]
+            let row = |(name, edge): &(Vec<u8>, Edge<i64>)| -> [Value<'static>; 3] {
+                [name.clone().into(), edge.left.into(), edge.right.into()]
             };
             let values: Vec<Value<'_>> = rows.iter().flat_map(row).collect();
             let sql = format!(
@@ -156,7 +143,7 @@ impl Notes<'_> {
             );
             tx.execute(&sql, &values)?;
         }
-        new.extend(others.into_iter().map(|(_, meeting)| meeting));
+        new.extend(others.into_iter().map(|(_, edge)| edge));
         Ok(new)
     }
 }
@@ -192,10 +179,7 @@ fn source_keys(tx: &mut dyn Tx, names: &[&String]) -> Result<BTreeMap<String, i6
 }
 
 /// Returns which edges are in some leaf.
-pub(super) fn known_edges(
-    tx: &mut dyn Tx,
-    names: &[&[u8]],
-) -> Result<BTreeSet<Vec<u8>>, StoreError> {
+fn known_edges(tx: &mut dyn Tx, names: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, StoreError> {
     let mut known = BTreeSet::new();
     for names in names.chunks(ROWS) {
         let mut values = Vec::new();

@@ -166,16 +166,17 @@ impl Search<'_> {
         let mut met = BTreeSet::new();
         for leaf in &leaves {
             held.extend(leaf.bodies.iter().copied().filter(has_piece));
-            let meetings = leaf.meetings.iter();
-            met.extend(meetings.filter(|meeting| meeting.text(bodies).contains(piece)));
+            let text = |key: &i64| bodies.get(key).map(String::as_str);
+            let edges = leaf.edges.iter();
+            met.extend(edges.filter(|edge| edge.text(text).contains(piece)));
         }
-        let sides = met.iter().flat_map(|meeting| meeting.sides());
+        let sides = met.iter().flat_map(|edge| edge.sides()).copied();
         let all: BTreeSet<i64> = held.iter().copied().chain(sides).collect();
         let carried = self.carried(tx, &all.into_iter().collect::<Vec<_>>())?;
         let of = |body: i64| carried.get(&body).into_iter().flatten().copied();
         let mut spans: Vec<Span> = held.into_iter().flat_map(of).collect();
-        for meeting in met {
-            let sides = meeting.sides().map(|side| of(side).collect::<Spans>());
+        for edge in met {
+            let sides = edge.sides().map(|side| of(*side).collect::<Spans>());
             let both = sides.reduce(|one, other| one.and(&other));
             spans.extend(both.unwrap_or_default().iter());
         }

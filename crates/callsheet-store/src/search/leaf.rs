@@ -1,38 +1,27 @@
-//! Leaves: what a prompt brought that no prompt before it had, with a signature of all of it.
+//! Leaves: what a prompt brought that no prompt before it had, with a sieve of all of it.
 //!
-//! Every piece of a prompt stands in a text, or at an edge, of some leaf. Reading the signatures of all leaves tells where
+//! Every piece of a prompt stands in a text, or at an edge, of some leaf. Reading the sieves of all leaves tells where
 //! to look; what is shared by all prompts is in one leaf, so there are about as many as there are prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::signature::Groups;
+use super::sieve::Groups;
 use super::words::spaced;
 use crate::db::{Row, Tx};
-use crate::prompt::REACH;
+use crate::prompt::Edge;
 use crate::{StoreError, body};
 
 /// So many bytes of text make a leaf, unless one text alone has more.
 const MOST_BYTES: usize = 64 * 1024;
 
 /// All leaves, the newest first.
-pub(super) const ALL: &str = "select holders, signature from leaf order by key desc";
+pub(super) const ALL: &str = "select holders, sieve from leaf order by key desc";
 
-const PAGE: &str = "select key, holders, signature from leaf where key > $1 order by key limit 100";
+const PAGE: &str = "select key, holders, sieve from leaf where key > $1 order by key limit 100";
 
-const INSERT: &str = "insert into leaf (holders, signature) values ($1, $2)";
+const INSERT: &str = "insert into leaf (holders, sieve) values ($1, $2)";
 
-const UPDATE: &str = "update leaf set holders = $2, signature = $3 where key = $1";
-
-/// Where two texts meet in a prompt, or one of them begins or ends.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Meeting {
-    /// The text before it.
-    pub(crate) left: Option<i64>,
-    /// The text after it.
-    pub(crate) right: Option<i64>,
-    /// What stands between them; a text that is too short to reach over is here as a whole.
-    pub(crate) between: String,
-}
+const UPDATE: &str = "update leaf set holders = $2, sieve = $3 where key = $1";
 
 /// What a leaf holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,59 +29,29 @@ pub(crate) struct Leaf {
     /// Texts of prompts.
     pub(crate) bodies: Vec<i64>,
     /// Where they meet.
-    pub(crate) meetings: Vec<Meeting>,
+    pub(crate) edges: Vec<Edge<i64>>,
 }
 
 /// Texts by their keys.
 pub(crate) type Bodies<T> = BTreeMap<i64, T>;
 
-impl Meeting {
-    /// Returns what stands there, with a little of both texts.
-    pub(crate) fn text<T: AsRef<str>>(&self, bodies: &Bodies<T>) -> String {
-        let body = |key: Option<i64>| key.and_then(|key| bodies.get(&key)).map(AsRef::as_ref);
-        let (left, right) = (body(self.left), body(self.right));
-        [
-            left.and_then(tail).unwrap_or_default(),
-            &self.between,
-            right.and_then(head).unwrap_or_default(),
-        ]
-        .concat()
-    }
-
-    /// Returns the texts that meet.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = i64> {
-        self.left.into_iter().chain(self.right)
-    }
-}
-
-/// Returns the end of a text, if it is long enough to have one.
-pub(crate) fn tail(text: &str) -> Option<&str> {
-    let from = text.len().checked_sub(REACH)?;
-    Some(&text[text.floor_char_boundary(from)..])
-}
-
-/// Returns the beginning of a text, if it is long enough to have one.
-pub(crate) fn head(text: &str) -> Option<&str> {
-    (text.len() >= REACH).then(|| &text[..text.ceil_char_boundary(REACH)])
-}
-
 impl Leaf {
-    /// Returns the signature of everything it holds, and of its words.
-    pub(crate) fn signature<T: AsRef<str>>(&self, bodies: &Bodies<T>) -> Vec<u8> {
+    /// Returns the sieve of everything it holds, and of its words.
+    pub(crate) fn sieve<T: AsRef<str>>(&self, bodies: &Bodies<T>) -> Vec<u8> {
         let mut groups = Groups::default();
         for body in self.bodies.iter().filter_map(|body| bodies.get(body)) {
             groups.add(body.as_ref());
             groups.add(&spaced(body.as_ref()));
         }
-        for meeting in &self.meetings {
-            groups.add(&meeting.text(bodies));
+        for edge in &self.edges {
+            groups.add(&edge.text(|key| bodies.get(key).map(AsRef::as_ref)));
         }
-        groups.signature()
+        groups.sieve()
     }
 
     /// Returns every text that it is about.
     pub(crate) fn all_bodies(&self) -> impl Iterator<Item = i64> {
-        let sides = self.meetings.iter().flat_map(Meeting::sides);
+        let sides = self.edges.iter().flat_map(Edge::sides).copied();
         self.bodies.iter().copied().chain(sides)
     }
 
@@ -102,12 +61,12 @@ impl Leaf {
         for body in &self.bodies {
             put(&mut out, body.unsigned_abs());
         }
-        for meeting in &self.meetings {
-            for side in [meeting.left, meeting.right] {
+        for edge in &self.edges {
+            for side in [edge.left, edge.right] {
                 put(&mut out, side.unwrap_or(0).unsigned_abs());
             }
-            put(&mut out, meeting.between.len() as u64);
-            out.extend_from_slice(meeting.between.as_bytes());
+            put(&mut out, edge.between.len() as u64);
+            out.extend_from_slice(edge.between.as_bytes());
         }
         out
     }
@@ -132,7 +91,7 @@ impl Leaf {
             let size = usize::try_from(take(&mut packed)?).ok()?;
             let (between, rest) = packed.split_at_checked(size)?;
             packed = rest;
-            leaf.meetings.push(Meeting {
+            leaf.edges.push(Edge {
                 left,
                 right,
                 between: String::from_utf8(between.to_vec()).ok()?,
@@ -164,11 +123,11 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Puts texts and meetings into the index, in as many leaves as they need.
+/// Puts texts and edges into the index, in as many leaves as they need.
 pub(crate) fn add<T: AsRef<str>>(
     tx: &mut dyn Tx,
     new: &[i64],
-    meetings: Vec<Meeting>,
+    edges: Vec<Edge<i64>>,
     bodies: &Bodies<T>,
 ) -> Result<(), StoreError> {
     let mut leaf = Leaf::default();
@@ -182,7 +141,7 @@ pub(crate) fn add<T: AsRef<str>>(
         bytes += size;
         leaf.bodies.push(body);
     }
-    leaf.meetings = meetings;
+    leaf.edges = edges;
     insert(tx, &leaf, bodies)
 }
 
@@ -192,13 +151,13 @@ fn insert<T: AsRef<str>>(
     bodies: &Bodies<T>,
 ) -> Result<(), StoreError> {
     if *leaf != Leaf::default() {
-        let values = [leaf.packed().into(), leaf.signature(bodies).into()];
+        let values = [leaf.packed().into(), leaf.sieve(bodies).into()];
         tx.execute(INSERT, &values)?;
     }
     Ok(())
 }
 
-/// Returns some leaves with their keys and signatures, those after a key.
+/// Returns some leaves with their keys and sieves, those after a key.
 pub(crate) fn page(tx: &mut dyn Tx, after: i64) -> Result<Vec<Row>, StoreError> {
     tx.query(PAGE, &[after.into()])
 }
@@ -216,8 +175,8 @@ pub(crate) fn retain(tx: &mut dyn Tx, is_there: impl Fn(i64) -> bool) -> Result<
             let mut leaf = Leaf::parse(tx.store(), row.bytes(1)?)?;
             let before = leaf.clone();
             leaf.bodies.retain(|body| is_there(*body));
-            leaf.meetings
-                .retain(|meeting| meeting.sides().all(&is_there));
+            leaf.edges
+                .retain(|edge| edge.sides().all(|side| is_there(*side)));
             if leaf == Leaf::default() {
                 tx.execute("delete from leaf where key = $1", &[last.into()])?;
             } else if leaf != before {
@@ -225,7 +184,7 @@ pub(crate) fn retain(tx: &mut dyn Tx, is_there: impl Fn(i64) -> bool) -> Result<
                 let values = [
                     last.into(),
                     leaf.packed().into(),
-                    leaf.signature(&bodies).into(),
+                    leaf.sieve(&bodies).into(),
                 ];
                 tx.execute(UPDATE, &values)?;
             }
@@ -253,16 +212,16 @@ mod tests {
 
     #[test]
     fn what_a_leaf_holds_comes_back() {
-        let meeting = |left, right, between: &str| Meeting {
+        let edge = |left, right, between: &str| Edge {
             left,
             right,
             between: between.to_owned(),
         };
         let leaf = Leaf {
             bodies: vec![1, 127, 128, i64::MAX],
-            meetings: vec![
-                meeting(None, Some(300), ""),
-                meeting(Some(5), None, &"é\n".repeat(90)),
+            edges: vec![
+                edge(None, Some(300), ""),
+                edge(Some(5), None, &"é\n".repeat(90)),
             ],
         };
         let packed = leaf.packed();
@@ -270,36 +229,10 @@ mod tests {
         assert_eq!(Leaf::unpack(&[0]), Some(Leaf::default()));
         for end in 0..packed.len() {
             assert_ne!(
-                Leaf::unpack(&packed[..end]).map(|leaf| leaf.meetings.len()),
+                Leaf::unpack(&packed[..end]).map(|leaf| leaf.edges.len()),
                 Some(2)
             );
         }
         assert_eq!(Leaf::unpack(&[0xff; 12]), None, "a number has an end");
-    }
-
-    #[test]
-    fn a_meeting_has_a_little_of_both_sides() {
-        let bodies = Bodies::from([
-            (1, "x".repeat(REACH - 1)),
-            (2, format!("{}é{}", "a".repeat(9), "b".repeat(REACH - 1))),
-            (3, format!("{}é{}", "c".repeat(REACH - 1), "d".repeat(9))),
-        ]);
-        let text = |left, right| {
-            let between = "|".to_owned();
-            Meeting {
-                left,
-                right,
-                between,
-            }
-            .text(&bodies)
-        };
-        let (b, c) = ("b".repeat(REACH - 1), "c".repeat(REACH - 1));
-        assert_eq!(text(Some(2), Some(3)), format!("é{b}|{c}é"));
-        assert_eq!(
-            text(Some(1), None),
-            "|",
-            "what is too short is between them as a whole"
-        );
-        assert_eq!(text(None, Some(9)), "|");
     }
 }

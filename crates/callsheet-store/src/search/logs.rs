@@ -1,6 +1,6 @@
-//! Logs in the index: pieces of them, with signatures of their words.
+//! Logs in the index: pieces of them, with sieves of their words.
 
-use super::signature::Groups;
+use super::sieve::Groups;
 use super::words::{Query, spaced};
 use super::{Hit, HitPlace, snippet};
 use crate::StoreError;
@@ -14,10 +14,10 @@ const BYTES: usize = 64 * 1024;
 const RECORDS: i64 = 200;
 
 /// All pieces of a project, the newest first.
-pub(super) const ALL: &str = "select l.run, l.start, l.signature from log_leaf l join run r on r.key = l.run \
+pub(super) const ALL: &str = "select l.run, l.start, l.sieve from log_leaf l join run r on r.key = l.run \
     where r.project = $1 order by l.run desc, l.start desc";
 
-const PAGE: &str = "select l.run, l.start, l.signature, r.id from log_leaf l join run r on r.key = l.run \
+const PAGE: &str = "select l.run, l.start, l.sieve, r.id from log_leaf l join run r on r.key = l.run \
     where l.run > $1 or l.run = $1 and l.start > $2 order by l.run, l.start limit 100";
 
 const UNINDEXED: &str = "select coalesce(sum(r.records - coalesce(i.records, 0)), 0)::bigint from run r \
@@ -29,7 +29,7 @@ const BEHIND: &str = "select r.key, coalesce(i.records, 0) from run r left join 
 const READ: &str = "select l.seq, l.bytes, l.packed, l.stream from log l where l.run = $1 and l.seq >= $2 \
     order by l.seq limit $3";
 
-const INSERT: &str = "insert into log_leaf (run, start, signature) values ($1, $2, $3)";
+const INSERT: &str = "insert into log_leaf (run, start, sieve) values ($1, $2, $3)";
 
 const SET_INDEXED: &str = "insert into indexed (run, records) values ($1, $2) \
     on conflict (run) do update set records = excluded.records";
@@ -68,7 +68,7 @@ fn add(tx: &mut dyn Tx, run: i64, done: i64) -> Result<usize, StoreError> {
         push(&mut text, &row)?;
         last = row.int(0)?;
     }
-    let values = [run.into(), (done + 1).into(), signature(&text).into()];
+    let values = [run.into(), (done + 1).into(), sieve(&text).into()];
     tx.execute(INSERT, &values)?;
     tx.execute(SET_INDEXED, &[run.into(), last.max(done + 1).into()])?;
     Ok(text.len().max(1))
@@ -80,10 +80,10 @@ fn push(text: &mut String, row: &Row) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn signature(text: &str) -> Vec<u8> {
+fn sieve(text: &str) -> Vec<u8> {
     let mut groups = Groups::default();
     groups.add(&spaced(text));
-    groups.signature()
+    groups.sieve()
 }
 
 /// Returns the records of a piece.
@@ -129,7 +129,7 @@ pub(super) fn hit(
     Ok(None)
 }
 
-/// Returns the pieces that have not the signature of their records: the run of each, and its first record.
+/// Returns the pieces that have not the sieve of their records: the run of each, and its first record.
 pub(crate) fn wrong(tx: &mut dyn Tx) -> Result<Vec<(String, i64)>, StoreError> {
     let (mut run, mut start, mut wrong) = (0, 0, Vec::new());
     loop {
@@ -140,7 +140,7 @@ pub(crate) fn wrong(tx: &mut dyn Tx) -> Result<Vec<(String, i64)>, StoreError> {
         for row in rows {
             (run, start) = (row.int(0)?, row.int(1)?);
             match text(tx, run, start) {
-                Ok(text) if signature(&text) != row.bytes(2)? => {
+                Ok(text) if sieve(&text) != row.bytes(2)? => {
                     wrong.push((row.text(3)?.to_owned(), start));
                 }
                 // A record that is damaged is told with the records.

@@ -1,13 +1,13 @@
 //! Finding texts: by their words, ranked, in prompts and logs; or exactly, in prompts.
 //!
-//! There is one index for both, and it is the same in both databases: leaves tell by their signatures where a text or a word can
+//! There is one index for both, and it is the same in both databases: leaves tell by their sieves where a text or a word can
 //! be, and what they lead to is read.
 
 mod carry;
 mod leaf;
 mod logs;
 mod pieces;
-mod signature;
+mod sieve;
 mod spans;
 mod words;
 
@@ -17,12 +17,10 @@ use callsheet::Fingerprint;
 use serde::Serialize;
 
 pub use carry::{Carrier, Carriers};
-pub(crate) use leaf::{
-    Leaf, Meeting, add as add_leaves, page as leaves, retain as retain_leaves, texts,
-};
+pub(crate) use leaf::{Leaf, add as add_leaves, page as leaves, retain as retain_leaves, texts};
 pub(crate) use logs::wrong as wrong_pieces;
 
-use self::signature::can_have;
+use self::sieve::can_have;
 use self::words::{Counts, Query, Usual};
 use crate::db::{Tx, Value};
 use crate::log::Stream;
@@ -158,11 +156,11 @@ fn find(
         with: vec![0; groups.len()],
         ..Usual::default()
     };
-    let mut can = |signature: &[u8]| {
+    let mut can = |sieve: &[u8]| {
         usual.texts += 1;
         let mut all = true;
         for (groups, with) in groups.iter().zip(&mut usual.with) {
-            let has = groups.iter().all(|group| can_have(signature, *group));
+            let has = groups.iter().all(|group| can_have(sieve, *group));
             *with += usize::from(has);
             all &= has;
         }

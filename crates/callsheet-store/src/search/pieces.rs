@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::leaf;
-use super::signature::{can_have, groups};
+use super::sieve::{can_have, groups};
 use crate::StoreError;
 use crate::db::Tx;
 use crate::prompt::REACH;
@@ -34,10 +34,10 @@ pub(super) fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t
         .map(|piece| (groups(piece).collect(), place(piece)))
         .collect();
     tx.each(leaf::ALL, &[], &mut |row| {
-        let signature = row.bytes(1)?;
+        let sieve = row.bytes(1)?;
         let mut packed: Option<Packed> = None;
         for (groups, place) in &mut asked {
-            if groups.iter().all(|group| can_have(signature, *group)) {
+            if groups.iter().all(|group| can_have(sieve, *group)) {
                 let packed = match &packed {
                     Some(packed) => packed,
                     None => packed.insert(row.bytes(0)?.into()),

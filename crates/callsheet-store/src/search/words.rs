@@ -1,6 +1,6 @@
 //! Words: what counts as one, how often a search finds its words in a text, and what that is worth.
 
-use super::signature::groups;
+use super::sieve::groups;
 
 /// How much more it is worth to have a word once more; the usual value.
 const SATURATION: f64 = 1.2;

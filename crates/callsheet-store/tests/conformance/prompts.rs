@@ -229,7 +229,7 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
         ("prompt", "seal", "key"),
         ("prompt", "mark", "key"),
         ("leaf", "holders", "key"),
-        ("leaf", "signature", "key"),
+        ("leaf", "sieve", "key"),
     ];
     for (table, column, key) in blobs {
         for row in place.numbers(&format!("select {key} from {table}")) {

@@ -1,4 +1,4 @@
-//! Signatures: which groups of three characters a text has, in a few bits for each.
+//! Sieves: which groups of three characters a text has, in a few bits for each.
 //!
 //! A text that has a group is always told to have it. One that has not is seldom told to, so that whoever asks for many
 //! groups at once is seldom sent to a text in vain.
@@ -21,8 +21,8 @@ impl Groups {
         self.0.extend(groups(text));
     }
 
-    /// Returns the signature of all groups.
-    pub(crate) fn signature(&self) -> Vec<u8> {
+    /// Returns the sieve of all groups.
+    pub(crate) fn sieve(&self) -> Vec<u8> {
         let mut bits = vec![0; (self.0.len() * BYTES).max(1)];
         for group in &self.0 {
             for (byte, mask) in places(*group, bits.len()) {
@@ -45,10 +45,9 @@ pub(crate) fn groups(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Tells whether a text with this signature can have a group.
-pub(crate) fn can_have(signature: &[u8], group: u64) -> bool {
-    !signature.is_empty()
-        && places(group, signature.len()).all(|(byte, mask)| signature[byte] & mask != 0)
+/// Tells whether a text with this sieve can have a group.
+pub(crate) fn can_have(sieve: &[u8], group: u64) -> bool {
+    !sieve.is_empty() && places(group, sieve.len()).all(|(byte, mask)| sieve[byte] & mask != 0)
 }
 
 /// Returns the places of the bits of a group.
@@ -76,10 +75,10 @@ mod tests {
 
     use super::*;
 
-    fn signature(text: &str) -> Vec<u8> {
+    fn sieve(text: &str) -> Vec<u8> {
         let mut groups = Groups::default();
         groups.add(text);
-        groups.signature()
+        groups.sieve()
     }
 
     proptest! {
@@ -87,7 +86,7 @@ mod tests {
         fn every_part_of_a_text_is_told(text in "\\PC{0,60}[a-z ]{0,300}", from in 0..400_usize, len in 0..60_usize) {
             let from = text.floor_char_boundary(from.min(text.len()));
             let to = text.ceil_char_boundary((from + len).min(text.len()));
-            let bits = signature(&text);
+            let bits = sieve(&text);
             prop_assert!(groups(&text[from..to]).all(|group| can_have(&bits, group)));
         }
     }
@@ -103,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_seldom_told() {
         let words: Vec<String> = (0..400).map(|n| format!("word{n}")).collect();
-        let bits = signature(&words.join(" "));
+        let bits = sieve(&words.join(" "));
         let letters = || ('A'..='Z').chain('À'..='Ý');
         let absent = letters().flat_map(|one| letters().map(move |two| format!("Q{one}{two}")));
         let told = |text: &String| groups(text).all(|group| can_have(&bits, group));
