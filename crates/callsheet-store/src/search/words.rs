@@ -5,6 +5,9 @@ use super::sieve::groups;
 /// How much more it is worth to have a word once more; the usual value.
 const SATURATION: f64 = 1.2;
 
+/// What the beginning of a word is worth.
+const BEGUN: f64 = 0.25;
+
 /// How much a long text has to make up for; the usual value.
 const LENGTH: f64 = 0.75;
 
@@ -42,8 +45,17 @@ pub(super) struct Query {
 /// How often each phrase of a query is in a text, and how many words the text has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
-    phrases: Vec<usize>,
+    phrases: Vec<Count>,
     words: usize,
+}
+
+/// How often a phrase is in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    /// With all of its last word.
+    whole: usize,
+    /// With the beginning of a longer one.
+    begun: usize,
 }
 
 /// How many texts there are, how many can have each phrase, and how long they are.
@@ -78,11 +90,21 @@ impl Query {
     /// Counts the phrases in a text; nothing if it lacks one.
     pub(super) fn counts(&self, text: &str) -> Option<Counts> {
         let spaced = spaced(text);
-        let count = |phrase: &String| spaced.matches(phrase.as_str()).count();
-        let phrases: Vec<usize> = self.phrases.iter().map(count).collect();
+        let mut phrases = Vec::with_capacity(self.phrases.len());
+        for phrase in &self.phrases {
+            let mut count = Count::default();
+            for (at, _) in spaced.match_indices(phrase.as_str()) {
+                let is_whole = spaced[at + phrase.len()..].starts_with(' ');
+                count.whole += usize::from(is_whole);
+                count.begun += usize::from(!is_whole);
+            }
+            if count == Count::default() {
+                return None;
+            }
+            phrases.push(count);
+        }
         let words = spaced.matches(' ').count() - 1;
-        let has_all = phrases.iter().all(|count| *count > 0);
-        has_all.then_some(Counts { phrases, words })
+        Some(Counts { phrases, words })
     }
 
     /// Returns where the first of the words stands in a text.
@@ -109,7 +131,7 @@ impl Counts {
         let length = 1.0 - LENGTH + LENGTH * self.words as f64 / usual.words.max(1.0);
         let phrases = self.phrases.iter().zip(&usual.with);
         let worth = phrases.map(|(&count, &with)| {
-            let (count, with) = (count as f64, with as f64);
+            let (count, with) = (count.whole as f64 + count.begun as f64 * BEGUN, with as f64);
             let rarity = (1.0 + (usual.texts as f64 - with + 0.5) / (with + 0.5)).ln();
             rarity * count * (SATURATION + 1.0) / (count + SATURATION * length)
         });
@@ -146,7 +168,13 @@ mod tests {
         let counts = query
             .counts("Fix src/login.rs; src, login. Fixed: mysrc/log")
             .unwrap();
-        assert_eq!((counts.phrases, counts.words), (vec![2, 2], 9));
+        let count = |whole, begun| Count { whole, begun };
+        assert_eq!(counts.phrases, [count(0, 2), count(1, 1)]);
+        assert_eq!(counts.words, 9);
+        assert_eq!(
+            query.counts("log src log fix fix").unwrap().phrases[1],
+            count(2, 0)
+        );
         assert_eq!(query.counts("fix src"), None);
         assert_eq!(query.counts(""), None);
     }
@@ -159,9 +187,15 @@ mod tests {
             words: 50.0,
         };
         let worth = |one, other, words| {
-            let phrases = vec![one, other];
+            let count = |whole| Count { whole, begun: 0 };
+            let phrases = vec![count(one), count(other)];
             Counts { phrases, words }.worth(&usual)
         };
+        let begun = Counts {
+            phrases: vec![Count { whole: 0, begun: 2 }, Count { whole: 1, begun: 0 }],
+            words: 50,
+        };
+        assert!(worth(1, 1, 50) > begun.worth(&usual), "the whole word");
         assert!(worth(2, 1, 50) > worth(1, 1, 50));
         assert!(worth(1, 1, 20) > worth(1, 1, 50));
         assert!(worth(2, 1, 50) > worth(1, 2, 50), "the first is rarer");
