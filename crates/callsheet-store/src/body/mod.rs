@@ -10,14 +10,11 @@ use callsheet::Fingerprint;
 
 pub(crate) use read::{get_all, get_key, get_keys};
 
-use crate::db::{Row, Tx, Value, in_list};
+use crate::db::{Row, Tx, Value, query_in};
 use crate::{StoreError, pack};
 
 /// Texts shorter than this are no base for others.
 const LEAST_BASE: usize = 256;
-
-/// How many bodies are looked for at once.
-const AT_ONCE: usize = 100;
 
 const FIND: &str = "select key from body where fingerprint = $1";
 
@@ -111,19 +108,12 @@ pub(crate) fn find_all(
     tx: &mut dyn Tx,
     names: &[Fingerprint],
 ) -> Result<BTreeMap<Fingerprint, i64>, StoreError> {
-    let mut keys = BTreeMap::new();
-    for names in names.chunks(AT_ONCE) {
-        let mut values = Vec::new();
-        let list = in_list(
-            &mut values,
-            names.iter().map(|name| name.as_bytes().as_slice().into()),
-        );
-        let sql = format!("select fingerprint, key from body where fingerprint in {list}");
-        for row in tx.query(&sql, &values)? {
-            keys.insert(name(&row, 0)?, row.int(1)?);
-        }
-    }
-    Ok(keys)
+    let names = names.iter().map(|name| name.as_bytes().as_slice().into());
+    let rows = query_in(tx, &[], names, |list| {
+        format!("select fingerprint, key from body where fingerprint in {list}")
+    })?;
+    let found = rows.iter().map(|row| Ok((name(row, 0)?, row.int(1)?)));
+    found.collect()
 }
 
 /// What a new text may be kept as a difference to.

@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use callsheet::Fingerprint;
 
 use super::not_there;
-use crate::db::{Row, Tx, Value, in_list};
+use crate::db::{Row, Tx, Value, query_in};
 use crate::{StoreError, pack};
-
-/// How many bodies are read at once.
-const AT_ONCE: usize = 256;
 
 /// Returns texts, each of which is what its fingerprint says.
 pub(crate) fn get_all(
@@ -17,16 +14,14 @@ pub(crate) fn get_all(
     names: &[Fingerprint],
 ) -> Result<BTreeMap<Fingerprint, Vec<u8>>, StoreError> {
     let mut texts = BTreeMap::new();
-    for some in names.chunks(AT_ONCE) {
-        let values = some.iter().map(|name| name.as_bytes().as_slice().into());
-        for (row, text) in read(tx, "fingerprint", values)? {
-            let name = super::name(&row, 1)?;
-            let text = text.map_err(|why| row.damaged(format!("text {name}: {why}")))?;
-            if Fingerprint::of(&text) != name {
-                return Err(row.damaged(format!("text {name}: its fingerprint is another")));
-            }
-            texts.insert(name, text);
+    let values = names.iter().map(|name| name.as_bytes().as_slice().into());
+    for (row, text) in read(tx, "fingerprint", values)? {
+        let name = super::name(&row, 1)?;
+        let text = text.map_err(|why| row.damaged(format!("text {name}: {why}")))?;
+        if Fingerprint::of(&text) != name {
+            return Err(row.damaged(format!("text {name}: its fingerprint is another")));
         }
+        texts.insert(name, text);
     }
     match names.iter().find(|name| !texts.contains_key(name)) {
         Some(name) => Err(not_there(tx, *name)),
@@ -45,16 +40,13 @@ pub(crate) fn get_keys(
     tx: &mut dyn Tx,
     keys: &[i64],
 ) -> Result<BTreeMap<i64, Vec<u8>>, StoreError> {
-    let mut texts = BTreeMap::new();
-    for some in keys.chunks(AT_ONCE) {
-        let values = some.iter().map(|key| (*key).into());
-        for (row, text) in read(tx, "key", values)? {
-            let key = row.int(0)?;
-            let damaged = |why| row.damaged(format!("text number {key}: {why}"));
-            texts.insert(key, text.map_err(damaged)?);
-        }
-    }
-    Ok(texts)
+    let texts = read(tx, "key", keys.iter().map(|key| (*key).into()))?;
+    let keyed = texts.into_iter().map(|(row, text)| {
+        let key = row.int(0)?;
+        let damaged = |why| row.damaged(format!("text number {key}: {why}"));
+        Ok((key, text.map_err(damaged)?))
+    });
+    keyed.collect()
 }
 
 /// What comes of unpacking a text.
@@ -69,16 +61,13 @@ fn read<'v>(
     let rows = rows(tx, column, values)?;
     let of = rows.iter().map(|row| row.maybe(4, Row::int));
     let keys = of.collect::<Result<BTreeSet<_>, _>>()?;
-    let keys: Vec<i64> = keys.into_iter().flatten().collect();
     let mut bases: BTreeMap<i64, Unpacked> = BTreeMap::new();
-    if !keys.is_empty() {
-        for row in self::rows(tx, "key", keys.iter().map(|key| (*key).into()))? {
-            let base = match row.maybe(4, Row::int)? {
-                Some(_) => Err("its base has a base".to_owned()),
-                None => unpacked(&row, &[]).map_err(|why| format!("its base: {why}")),
-            };
-            bases.insert(row.int(0)?, base);
-        }
+    for row in self::rows(tx, "key", keys.into_iter().flatten().map(Into::into))? {
+        let base = match row.maybe(4, Row::int)? {
+            Some(_) => Err("its base has a base".to_owned()),
+            None => unpacked(&row, &[]).map_err(|why| format!("its base: {why}")),
+        };
+        bases.insert(row.int(0)?, base);
     }
     let text = |row: Row| {
         let text = match row.maybe(4, Row::int)? {
@@ -99,11 +88,9 @@ fn rows<'v>(
     column: &str,
     wanted: impl Iterator<Item = Value<'v>>,
 ) -> Result<Vec<Row>, StoreError> {
-    let mut values = Vec::new();
-    let list = in_list(&mut values, wanted);
-    let sql =
-        format!("select key, fingerprint, bytes, packed, base from body where {column} in {list}");
-    tx.query(&sql, &values)
+    query_in(tx, &[], wanted, |list| {
+        format!("select key, fingerprint, bytes, packed, base from body where {column} in {list}")
+    })
 }
 
 fn unpacked(row: &Row, base: &[u8]) -> Unpacked {

@@ -86,34 +86,50 @@ pub(crate) fn groups(rows: usize, columns: usize) -> String {
     text
 }
 
-/// Adds values and returns the list of their placeholders, for `in`.
+/// How many values a list has at most.
+const AT_ONCE: usize = 256;
+
+/// Runs a query about a list of values, as often as it takes; `sql` gets the placeholders for `in`.
+pub(crate) fn query_in<'v>(
+    tx: &mut dyn Tx,
+    others: &[Value<'v>],
+    list: impl IntoIterator<Item = Value<'v>>,
+    sql: impl Fn(&str) -> String,
+) -> Result<Vec<Row>, StoreError> {
+    let list: Vec<Value<'v>> = list.into_iter().collect();
+    let mut rows = Vec::new();
+    for some in list.chunks(AT_ONCE) {
+        let mut values = others.to_vec();
+        let places = put_list(&mut values, some);
+        rows.extend(tx.query(&sql(&places), &values)?);
+    }
+    Ok(rows)
+}
+
+/// Adds a list of values and returns their placeholders.
 ///
 /// The last value is repeated where that makes a list as long as others, so that few statements have to be prepared.
-pub(crate) fn in_list<'v>(
-    all: &mut Vec<Value<'v>>,
-    values: impl IntoIterator<Item = Value<'v>>,
-) -> String {
-    let from = all.len();
-    all.extend(values);
-    let count = all.len() - from;
-    if let Some(last) = all.last().cloned().filter(|_| count > 0) {
-        all.resize(from + count.next_power_of_two(), last);
+fn put_list<'v>(values: &mut Vec<Value<'v>>, list: &[Value<'v>]) -> String {
+    let from = values.len();
+    values.extend_from_slice(list);
+    if let Some(last) = list.last() {
+        values.resize(from + list.len().next_power_of_two(), last.clone());
     }
-    let places = (from..all.len()).map(|at| format!("${}", at + 1));
+    let places = (from..values.len()).map(|at| format!("${}", at + 1));
     format!("({})", places.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Value, groups, in_list};
+    use super::{Value, groups, put_list};
 
     #[test]
     fn lists_have_few_lengths() {
         let mut values = vec![Value::Int(7)];
-        let list = in_list(&mut values, [1, 2, 3].map(Value::Int));
+        let list = put_list(&mut values, &[1, 2, 3].map(Value::Int));
         assert_eq!(list, "($2, $3, $4, $5)");
         assert_eq!(values, [7, 1, 2, 3, 3].map(Value::Int));
-        assert_eq!(in_list(&mut Vec::new(), []), "()");
+        assert_eq!(put_list(&mut Vec::new(), &[]), "()");
     }
 
     #[test]

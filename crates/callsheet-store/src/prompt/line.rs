@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::StoreError;
-use crate::db::{Tx, Value, groups, in_list};
+use crate::db::{Tx, Value, groups, query_in};
 use crate::project::Project;
 
 /// How many rows one statement is about.
@@ -82,20 +82,20 @@ impl Line {
     ) -> Result<Vec<i64>, StoreError> {
         let (table, column) = (noted.table(), noted.column());
         let mut rest: BTreeSet<i64> = keys.iter().copied().collect();
-        for keys in keys.chunks(ROWS) {
-            let mut values: Vec<Value<'_>> = vec![prompt.into(), self.key.into(), self.last.into()];
-            let mut roles = "";
-            if let Noted::Part(these) = noted {
-                values.push(these.into());
-                roles = " and roles = $4";
-            }
-            let list = in_list(&mut values, keys.iter().map(|key| (*key).into()));
-            let sql = format!(
+        let mut values: Vec<Value<'_>> = vec![prompt.into(), self.key.into(), self.last.into()];
+        let mut roles = "";
+        if let Noted::Part(these) = noted {
+            values.push(these.into());
+            roles = " and roles = $4";
+        }
+        let keys = keys.iter().map(|key| (*key).into());
+        let moved = query_in(tx, &values, keys, |list| {
+            format!(
                 "update {table} set last = $1 where line = $2 and last = $3{roles} and {column} in {list} returning {column}"
-            );
-            for row in tx.query(&sql, &values)? {
-                rest.remove(&row.int(0)?);
-            }
+            )
+        })?;
+        for row in moved {
+            rest.remove(&row.int(0)?);
         }
         Ok(rest.into_iter().collect())
     }

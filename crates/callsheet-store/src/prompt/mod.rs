@@ -22,7 +22,7 @@ pub(crate) use load::{Texts, load, told};
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 
-use crate::db::{Row, Tx, Value, groups};
+use crate::db::{Row, Tx, Value, query_in};
 use crate::project::Project;
 use crate::{Id, Store, StoreError, mark};
 
@@ -239,20 +239,13 @@ fn list(
 
 /// Returns the prompts that one of the named things went into.
 fn carriers(tx: &mut dyn Tx, names: &[String]) -> Result<BTreeSet<i64>, StoreError> {
-    let mut prompts = BTreeSet::new();
-    for names in names.chunks(PAGE) {
-        let sql = format!(
+    let rows = query_in(tx, &[], names.iter().map(Into::into), |list| {
+        format!(
             "select distinct p.key from prompt_source ps join source s on s.key = ps.source \
-            join prompt p on p.line = ps.line and p.key between ps.first and ps.last where s.name in {}",
-            groups(1, names.len())
-        );
-        let values: Vec<Value<'_>> = names.iter().map(Into::into).collect();
-        tx.each(&sql, &values, &mut |row| {
-            prompts.insert(row.int(0)?);
-            Ok(())
-        })?;
-    }
-    Ok(prompts)
+            join prompt p on p.line = ps.line and p.key between ps.first and ps.last where s.name in {list}"
+        )
+    })?;
+    rows.iter().map(|row| row.int(0)).collect()
 }
 
 fn page(

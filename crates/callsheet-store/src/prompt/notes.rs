@@ -11,7 +11,7 @@ use super::line::{Line, Noted};
 use super::{FRAME, HIDDEN, SECTION};
 use crate::StoreError;
 use crate::body::{self, Likes, Slot};
-use crate::db::{Tx, Value, groups, in_list};
+use crate::db::{Tx, Value, groups, query_in};
 use crate::project::Project;
 use crate::search;
 
@@ -150,44 +150,30 @@ impl Notes<'_> {
 
 /// Returns which texts prompts have shown until now.
 fn shown(tx: &mut dyn Tx, bodies: &[i64]) -> Result<BTreeSet<i64>, StoreError> {
-    let mut shown = BTreeSet::new();
-    for bodies in bodies.chunks(ROWS) {
-        let mut values = Vec::new();
-        let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
-        let sql = format!(
-            "select distinct body from part where roles not in {HIDDEN} and body in {list}"
-        );
-        for row in tx.query(&sql, &values)? {
-            shown.insert(row.int(0)?);
-        }
-    }
-    Ok(shown)
+    let bodies = bodies.iter().map(|body| (*body).into());
+    let rows = query_in(tx, &[], bodies, |list| {
+        format!("select distinct body from part where roles not in {HIDDEN} and body in {list}")
+    })?;
+    rows.iter().map(|row| row.int(0)).collect()
 }
 
 /// Returns the keys of sources that are known.
 fn source_keys(tx: &mut dyn Tx, names: &[&String]) -> Result<BTreeMap<String, i64>, StoreError> {
-    let mut keys = BTreeMap::new();
-    for names in names.chunks(ROWS) {
-        let mut values = Vec::new();
-        let list = in_list(&mut values, names.iter().map(|name| (*name).into()));
-        let sql = format!("select name, key from source where name in {list}");
-        for row in tx.query(&sql, &values)? {
-            keys.insert(row.text(0)?.to_owned(), row.int(1)?);
-        }
-    }
-    Ok(keys)
+    let names = names.iter().map(|name| (*name).into());
+    let rows = query_in(tx, &[], names, |list| {
+        format!("select name, key from source where name in {list}")
+    })?;
+    let known = rows
+        .iter()
+        .map(|row| Ok((row.text(0)?.to_owned(), row.int(1)?)));
+    known.collect()
 }
 
 /// Returns which edges are in some leaf.
 fn known_edges(tx: &mut dyn Tx, names: &[&[u8]]) -> Result<BTreeSet<Vec<u8>>, StoreError> {
-    let mut known = BTreeSet::new();
-    for names in names.chunks(ROWS) {
-        let mut values = Vec::new();
-        let list = in_list(&mut values, names.iter().map(|name| (*name).into()));
-        let sql = format!("select name from edge where name in {list}");
-        for row in tx.query(&sql, &values)? {
-            known.insert(row.bytes(0)?.to_vec());
-        }
-    }
-    Ok(known)
+    let names = names.iter().map(|name| (*name).into());
+    let rows = query_in(tx, &[], names, |list| {
+        format!("select name from edge where name in {list}")
+    })?;
+    rows.iter().map(|row| Ok(row.bytes(0)?.to_vec())).collect()
 }

@@ -11,7 +11,7 @@ use callsheet::SourceMap;
 use super::leaf::{self, Bodies, Leaf};
 use super::pieces::{LEAST_CHARS, Packed, Place, look_up};
 use super::spans::{Span, Spans};
-use crate::db::{Tx, in_list};
+use crate::db::{Tx, query_in};
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, HIDDEN, SealedPrompt, Texts};
 use crate::{Store, StoreError};
@@ -30,9 +30,6 @@ const MOST_READ: usize = 500;
 
 /// So many texts are read to see which prompts have all pieces.
 const MOST_LOADED: usize = 1000;
-
-/// How many rows one statement is about.
-const ROWS: usize = 100;
 
 /// The prompts that carried a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,22 +191,21 @@ impl Search<'_> {
 
     /// Returns in which prompts of the project texts are shown.
     fn carried(&self, tx: &mut dyn Tx, bodies: &[i64]) -> Result<Bodies<Vec<Span>>, StoreError> {
-        let mut carried: Bodies<Vec<Span>> = Bodies::new();
-        for bodies in bodies.chunks(ROWS) {
-            let mut values = vec![self.project.into()];
-            let list = in_list(&mut values, bodies.iter().map(|body| (*body).into()));
-            let sql = format!(
+        let bodies = bodies.iter().map(|body| (*body).into());
+        let rows = query_in(tx, &[self.project.into()], bodies, |list| {
+            format!(
                 "select a.body, a.line, a.first, a.last from part a join line l on l.key = a.line \
                 where l.project = $1 and a.roles not in {HIDDEN} and a.body in {list}"
-            );
-            for row in tx.query(&sql, &values)? {
-                let span = Span {
-                    line: row.int(1)?,
-                    first: row.int(2)?,
-                    last: row.int(3)?,
-                };
-                carried.entry(row.int(0)?).or_default().push(span);
-            }
+            )
+        })?;
+        let mut carried: Bodies<Vec<Span>> = Bodies::new();
+        for row in rows {
+            let span = Span {
+                line: row.int(1)?,
+                first: row.int(2)?,
+                last: row.int(3)?,
+            };
+            carried.entry(row.int(0)?).or_default().push(span);
         }
         Ok(carried)
     }
