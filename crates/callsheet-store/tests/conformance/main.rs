@@ -24,6 +24,7 @@ mod faults;
 mod flips;
 mod follow;
 mod gc;
+mod history;
 mod logs;
 mod lost;
 mod memory;
