@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::db::{Dialect, Tx, Value};
 use crate::project::Project;
-use crate::prompt::HIDDEN;
+use crate::prompt::{HIDDEN, guard};
 use crate::{Id, Store, StoreError, event, id, search};
 
 /// The event of prompts that were removed.
@@ -35,8 +35,6 @@ pub struct Collected {
     /// How many bytes these take, as they are packed.
     pub bytes: i64,
 }
-
-const LOCK: &str = "select pg_advisory_xact_lock(7227201901)";
 
 const NTH: &str =
     "select p.id from prompt p where p.project = $1 order by p.id desc limit 1 offset $2";
@@ -110,9 +108,7 @@ fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, St
 }
 
 fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
-    if tx.dialect() == Dialect::Postgres {
-        tx.query(LOCK, &[])?;
-    }
+    guard::alone(tx)?;
     let cut = cut(tx, project, keep)?;
     let collected = doomed(tx, project, &cut)?;
     if collected.prompts.is_empty() {

@@ -12,12 +12,12 @@ use crate::project::Project;
 /// How many rows one statement is about.
 const ROWS: usize = 100;
 
-const LOCK: &str = "insert into line (project, recipe, last) values ($1, $2, 0) \
+const FIND: &str = "insert into line (project, recipe, last) values ($1, $2, 0) \
     on conflict (project, recipe) do update set last = line.last returning key, last";
 
 const GO_ON: &str = "update line set last = $2 where key = $1";
 
-/// A line, held until the transaction ends.
+/// A line, with which nobody else goes on meanwhile.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub(super) key: i64,
@@ -51,13 +51,9 @@ impl Noted {
 }
 
 impl Line {
-    /// Returns the line of a project and recipe; nobody else goes on with it meanwhile.
-    pub(super) fn lock(
-        tx: &mut dyn Tx,
-        project: &Project,
-        recipe: &str,
-    ) -> Result<Self, StoreError> {
-        let row = tx.first(LOCK, &[project.key.into(), recipe.into()])?;
+    /// Returns the line of a project and recipe.
+    pub(super) fn of(tx: &mut dyn Tx, project: &Project, recipe: &str) -> Result<Self, StoreError> {
+        let row = tx.first(FIND, &[project.key.into(), recipe.into()])?;
         let missing = || StoreError::damaged(tx.store(), "a new row has no key");
         let row = row.ok_or_else(missing)?;
         Ok(Self {

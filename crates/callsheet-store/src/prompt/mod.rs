@@ -4,6 +4,7 @@
 
 mod contents;
 mod edge;
+pub(crate) mod guard;
 mod indexed;
 mod line;
 mod load;

@@ -7,16 +7,13 @@ use serde_json::json;
 use super::contents::Contents;
 use super::line::Line;
 use super::notes::{self, Notes};
-use super::{SealedPrompt, unit};
-use crate::db::{Dialect, Tx};
+use super::{SealedPrompt, guard, unit};
+use crate::db::Tx;
 use crate::project::Project;
 use crate::{Id, StoreError, event, mark};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";
-
-/// Held while sealing, shared; whoever collects what is no longer used holds it alone.
-pub(crate) const LOCK: &str = "select pg_advisory_xact_lock_shared(7227201901)";
 
 const KNOWN: &str = "select p.id from prompt p where p.project = $1 and p.seal = $2";
 
@@ -41,9 +38,7 @@ pub(crate) fn put(
     seal: &Seal,
     when: When,
 ) -> Result<(SealedPrompt, bool), StoreError> {
-    if tx.dialect() == Dialect::Postgres {
-        tx.query(LOCK, &[])?;
-    }
+    guard::alone(tx)?;
     let whole = seal.fingerprint();
     let known = [project.key.into(), whole.as_bytes().as_slice().into()];
     if let Some(row) = tx.first(KNOWN, &known)? {
@@ -54,7 +49,7 @@ pub(crate) fn put(
         StoreError::refused(format!("the seal is not in order: {}", error.detail()))
     })?;
     let keys = notes::put_texts(tx, project, &contents)?;
-    let line = Line::lock(tx, project, &contents.manifest.recipe.name)?;
+    let line = Line::of(tx, project, &contents.manifest.recipe.name)?;
     let at = free_time(tx, project, whole, when)?;
     let prompt = insert(tx, project, line, &contents.manifest, (whole, at))?;
     unit::put(tx, project, &prompt, &seal.documents)?;

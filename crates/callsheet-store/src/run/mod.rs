@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 use crate::db::{Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::Project;
+use crate::prompt::guard;
 use crate::{Id, Store, StoreError, id, mark};
 
 pub use list::RunPage;
@@ -161,6 +162,7 @@ impl Store {
 
 /// Queues a run within a transaction.
 fn queue(tx: &mut dyn Tx, project: &Project, run: NewRun) -> Result<Id, StoreError> {
+    guard::shared(tx)?;
     let of = |id: Id| [Value::from(id.to_string()), project.key.into()];
     let Some(prompt) = tx.first(PROMPT_KEY, &of(run.prompt))? else {
         return Err(StoreError::unknown("prompt", run.prompt.as_str()));

@@ -11,25 +11,41 @@ use callsheet::SourceMap;
 use super::leaf::{self, Bodies, Leaf};
 use super::pieces::{LEAST_CHARS, Packed, Place, look_up};
 use super::spans::{Span, Spans};
-use crate::db::{Tx, query_in};
+use crate::db::{Row, Tx, query_in};
 use crate::project::Project;
-use crate::prompt::{self, COLUMNS, HIDDEN, SealedPrompt, Texts};
+use crate::prompt::{self, COLUMNS, Edge, HIDDEN, SealedPrompt, Texts};
 use crate::{Store, StoreError};
 
 /// So many leaves are few enough to look into each.
 const FEW: usize = 256;
 
-/// So many prompts are read at once.
-const PAGE: usize = 32;
+/// So many texts are little for a leaf.
+const SMALL: usize = 4;
 
-/// So many of the newest prompts are read to find what stands everywhere.
-const NEWEST: usize = 2 * PAGE;
+/// So many leaves are followed.
+const MOST_LEAVES: usize = 4096;
 
-/// So many prompts are read to see whether they have a text whose pieces they have.
-const MOST_READ: usize = 500;
+/// So many leaves are looked into at once.
+const AT_ONCE: usize = 32;
 
 /// So many texts are read to see which prompts have all pieces.
 const MOST_LOADED: usize = 1000;
+
+/// So many bytes of texts are kept for the next piece.
+const MOST_BYTES: usize = 32 << 20;
+
+/// So many keys are few enough to ask for each.
+const NARROW: u64 = 512;
+
+/// So many prompts are looked at in one go, at first and later.
+const PAGE: usize = 32;
+const MOST_ROWS: usize = 2048;
+
+/// So many of the newest prompts are read to find what stands everywhere.
+const NEWEST: usize = 64;
+
+/// So many prompts are read to see whether they have a text whose pieces they have.
+const MOST_READ: usize = 500;
 
 /// The prompts that carried a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +87,8 @@ impl Store {
                 text: &text,
                 limit,
                 bodies: Bodies::new(),
+                bytes: 0,
+                loaded: 0,
                 texts: Texts::default(),
                 found: Vec::new(),
                 seen: BTreeSet::new(),
@@ -86,8 +104,11 @@ struct Search<'a> {
     project: i64,
     text: &'a str,
     limit: usize,
-    /// What leaves hold.
+    /// What leaves hold, as far as it was read, and how much that is.
     bodies: Bodies<String>,
+    bytes: usize,
+    /// How many texts were read.
+    loaded: usize,
     texts: Texts,
     found: Vec<Carrier>,
     /// The prompts that were read.
@@ -105,7 +126,7 @@ impl Search<'_> {
         let mut within: Option<Spans> = None;
         let few = |place: &&Place<'_>| place.leaves.len() <= FEW;
         for place in others.iter().take_while(few) {
-            if self.bodies.len() > MOST_LOADED {
+            if self.loaded > MOST_LOADED {
                 break;
             }
             let spans = self.spans(tx, place.piece, &place.leaves)?;
@@ -116,21 +137,18 @@ impl Search<'_> {
         }
         if rarest.leaves.len() > FEW {
             let all = self.everything(tx)?;
-            self.walk(tx, all, NEWEST)?;
-        }
-        for leaves in rarest.leaves.chunks(FEW) {
+            self.walk(tx, &all, NEWEST)?;
             if self.is_enough() {
                 return Ok(true);
             }
-            let spans = self.spans(tx, rarest.piece, leaves)?;
-            let spans = within
-                .as_ref()
-                .map_or(spans.clone(), |within| within.and(&spans));
-            if self.walk(tx, spans, self.seen.len() + MOST_READ)? {
-                return Ok(true);
-            }
         }
-        Ok(self.is_enough())
+        let some = &rarest.leaves[..rarest.leaves.len().min(MOST_LEAVES)];
+        let mut spans = self.spans(tx, rarest.piece, some)?;
+        if let Some(within) = within {
+            spans = spans.and(&within);
+        }
+        let stopped = self.walk(tx, &spans, self.seen.len() + MOST_READ)?;
+        Ok(stopped || some.len() < rarest.leaves.len())
     }
 
     fn is_enough(&self) -> bool {
@@ -147,27 +165,38 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the prompts that have a piece, as far as these leaves tell.
+    /// Returns the prompts that can have a piece, as far as these leaves tell.
     fn spans(
         &mut self,
         tx: &mut dyn Tx,
         piece: &str,
         leaves: &[Packed],
     ) -> Result<Spans, StoreError> {
-        let leaves = leaves.iter().map(|packed| Leaf::parse(tx.store(), packed));
-        let leaves = leaves.collect::<Result<Vec<_>, _>>()?;
-        self.load(tx, &leaves)?;
-        let bodies = &self.bodies;
-        let has_piece = |body: &i64| bodies.get(body).is_some_and(|text| text.contains(piece));
-        let mut held = BTreeSet::new();
-        let mut met = BTreeSet::new();
-        for leaf in &leaves {
-            held.extend(leaf.bodies.iter().copied().filter(has_piece));
-            let text = |key: &i64| bodies.get(key).map(String::as_str);
-            let edges = leaf.edges.iter();
-            met.extend(edges.filter(|edge| edge.text(text).contains(piece)));
+        let (mut held, mut met) = (BTreeSet::new(), BTreeSet::new());
+        let parsed = |packed: &Packed| Leaf::parse(tx.store(), packed);
+        let parsed = leaves.iter().map(parsed).collect::<Result<Vec<_>, _>>()?;
+        // Where there are many, those that hold little are taken at their word: reading a prompt tells.
+        let is_told = |leaf: &Leaf| leaves.len() > FEW && leaf.bodies.len() <= SMALL;
+        let (told, others): (Vec<_>, Vec<_>) = parsed.into_iter().partition(is_told);
+        for leaf in told {
+            held.extend(leaf.bodies);
+            met.extend(leaf.edges);
         }
-        let sides = met.iter().flat_map(|edge| edge.sides()).copied();
+        for leaves in others.chunks(AT_ONCE) {
+            self.load(tx, leaves)?;
+            let text = |key: &i64| self.bodies.get(key).map(String::as_str);
+            let has_piece = |body: &&i64| text(body).is_some_and(|text| text.contains(piece));
+            for leaf in leaves {
+                held.extend(leaf.bodies.iter().filter(has_piece));
+                let edges = leaf.edges.iter();
+                met.extend(
+                    edges
+                        .filter(|edge| edge.text(text).contains(piece))
+                        .cloned(),
+                );
+            }
+        }
+        let sides = met.iter().flat_map(Edge::sides).copied();
         let all: BTreeSet<i64> = held.iter().copied().chain(sides).collect();
         let carried = self.carried(tx, &all.into_iter().collect::<Vec<_>>())?;
         let of = |body: i64| carried.get(&body).into_iter().flatten().copied();
@@ -182,9 +211,15 @@ impl Search<'_> {
 
     /// Reads what leaves hold, as far as it has not been read before.
     fn load(&mut self, tx: &mut dyn Tx, leaves: &[Leaf]) -> Result<(), StoreError> {
+        if self.bytes > MOST_BYTES {
+            self.bodies.clear();
+            self.bytes = 0;
+        }
         let all = leaves.iter().flat_map(Leaf::all_bodies);
         let missing = all.filter(|body| !self.bodies.contains_key(body));
         let new = leaf::texts(tx, missing)?;
+        self.loaded += new.len();
+        self.bytes += new.values().map(String::len).sum::<usize>();
         self.bodies.extend(new);
         Ok(())
     }
@@ -248,27 +283,50 @@ impl Search<'_> {
     }
 
     /// Reads prompts, the newest first, until there are enough or so many were read; tells whether it stopped.
-    fn walk(&mut self, tx: &mut dyn Tx, mut spans: Spans, most: usize) -> Result<bool, StoreError> {
-        let sql = format!(
-            "select {COLUMNS} from prompt p where p.line = $1 and p.key between $2 and $3 order by p.key desc limit {PAGE}"
-        );
-        while let Some(span) = spans.take_newest() {
-            let values = [span.line.into(), span.first.into(), span.last.into()];
-            let rows = tx.query(&sql, &values)?;
-            for row in &rows {
-                let prompt = prompt::read(row)?;
-                if !self.seen.insert(prompt.key) {
-                    continue;
-                }
-                let carrier = self.carrier(tx, prompt)?;
-                self.found.extend(carrier);
-                if self.is_enough() || self.seen.len() >= most {
-                    return Ok(true);
-                }
+    fn walk(&mut self, tx: &mut dyn Tx, spans: &Spans, most: usize) -> Result<bool, StoreError> {
+        if spans.width() <= NARROW {
+            let keys = spans.iter().flat_map(|span| span.first..=span.last);
+            let mut rows = query_in(tx, &[], keys.map(Into::into), |list| {
+                format!("select {COLUMNS}, p.line from prompt p where p.key in {list}")
+            })?;
+            // The first digits of an id are its time.
+            rows.sort_by_cached_key(|row| Reverse(row.text(0).unwrap_or("").to_owned()));
+            return self.read(tx, &rows, spans, most);
+        }
+        let (mut before, mut page) = ("~".to_owned(), PAGE);
+        loop {
+            let sql = format!(
+                "select {COLUMNS}, p.line from prompt p where p.project = $1 and p.id < $2 order by p.id desc limit {page}"
+            );
+            let rows = tx.query(&sql, &[self.project.into(), (&before).into()])?;
+            if self.read(tx, &rows, spans, most)? {
+                return Ok(true);
             }
-            if let Some(row) = rows.last().filter(|_| rows.len() == PAGE) {
-                let last = row.int(7)? - 1;
-                spans.put_back(Span { last, ..span });
+            match rows.last() {
+                Some(row) if rows.len() == page => row.text(0)?.clone_into(&mut before),
+                _ => return Ok(false),
+            }
+            page = (page * 2).min(MOST_ROWS);
+        }
+    }
+
+    /// Reads those of some prompts that are in the spans; tells whether it stopped before the end.
+    fn read(
+        &mut self,
+        tx: &mut dyn Tx,
+        rows: &[Row],
+        spans: &Spans,
+        most: usize,
+    ) -> Result<bool, StoreError> {
+        for row in rows {
+            let (key, line) = (row.int(7)?, row.int(11)?);
+            if !spans.has(line, key) || !self.seen.insert(key) {
+                continue;
+            }
+            let carrier = self.carrier(tx, prompt::read(row)?)?;
+            self.found.extend(carrier);
+            if self.is_enough() || self.seen.len() >= most {
+                return Ok(true);
             }
         }
         Ok(false)

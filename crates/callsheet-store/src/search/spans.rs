@@ -59,28 +59,19 @@ impl Spans {
         Self(both)
     }
 
-    /// Takes out the newest prompts that no prompt of another span comes between.
-    pub(super) fn take_newest(&mut self) -> Option<Span> {
-        let at = (0..self.0.len()).max_by_key(|&at| self.0[at].last)?;
-        let newest = self.0.swap_remove(at);
-        let next = self.0.iter().map(|span| span.last).max();
-        let from = next.map_or(newest.first, |next| newest.first.max(next + 1));
-        let from = from.min(newest.last);
-        self.put_back(Span {
-            last: from - 1,
-            ..newest
-        });
-        Some(Span {
-            first: from,
-            ..newest
-        })
+    /// Returns how many keys they have at most.
+    pub(super) fn width(&self) -> u64 {
+        let width = |span: &Span| span.last.abs_diff(span.first).saturating_add(1);
+        self.0.iter().map(width).fold(0, u64::saturating_add)
     }
 
-    /// Puts back what has not been looked at.
-    pub(super) fn put_back(&mut self, span: Span) {
-        if span.first <= span.last {
-            self.0.push(span);
-        }
+    /// Tells whether a prompt of a line is in them.
+    pub(super) fn has(&self, line: i64, key: i64) -> bool {
+        let after = self
+            .0
+            .partition_point(|span| (span.line, span.first) <= (line, key));
+        let before = after.checked_sub(1).and_then(|at| self.0.get(at));
+        before.is_some_and(|span| span.line == line && key <= span.last)
     }
 }
 
@@ -114,18 +105,13 @@ mod tests {
             prop_assert_eq!(prompts(one.iter()), mine.clone());
             let both: BTreeSet<_> = mine.intersection(&theirs).copied().collect();
             prop_assert_eq!(prompts(one.and(&two).iter()), both);
-        }
-
-        #[test]
-        fn the_newest_come_first(all in some()) {
-            let expected = prompts(all.clone());
-            let mut spans: Spans = all.into_iter().collect();
-            let mut taken: Vec<Span> = Vec::new();
-            while let Some(span) = spans.take_newest() {
-                prop_assert!(taken.last().is_none_or(|before| before.first >= span.last));
-                taken.push(span);
+            let wide: u64 = one.iter().map(|span| u64::try_from(span.last - span.first + 1).unwrap()).sum();
+            prop_assert_eq!(one.width(), wide);
+            for line in 0..4 {
+                for key in 0..60 {
+                    prop_assert_eq!(one.has(line, key), mine.contains(&(line, key)));
+                }
             }
-            prop_assert_eq!(prompts(taken), expected);
         }
     }
 }
