@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::db::{Dialect, Tx, Value};
 use crate::project::Project;
-use crate::prompt::{HIDDEN, guard};
-use crate::{Id, Store, StoreError, event, id, search};
+use crate::prompt::{Edge, HIDDEN, guard};
+use crate::{Id, Store, StoreError, body, event, id, search};
 
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
@@ -165,13 +165,14 @@ fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
     for row in tx.query(&sql, &[])? {
         shown.insert(row.int(0)?);
     }
-    search::retain_leaves(tx, |body| shown.contains(&body))?;
-    for side in ["left_body", "right_body"] {
-        let sql = format!(
-            "delete from edge where {side} is not null and not exists \
-            (select 1 from part a where a.body = edge.{side} and a.roles not in {HIDDEN})"
-        );
-        tx.execute(&sql, &[])?;
+    let dropped = search::retain_leaves(tx, |body| shown.contains(&body))?;
+    let bodies = dropped.iter().flat_map(Edge::sections);
+    let bodies: BTreeSet<i64> = bodies.copied().collect();
+    let bodies: Vec<i64> = bodies.into_iter().collect();
+    let names = body::names(tx, &bodies)?;
+    for edge in dropped {
+        let name = edge.map(|key| names.get(key).copied()).name();
+        tx.execute("delete from edge where name = $1", &[name.into()])?;
     }
     Ok(())
 }

@@ -8,11 +8,9 @@ create table leaf (
 -- It looks like chance, and is read as a whole.
 alter table leaf alter column sieve set storage external;
 
--- Places where texts meet that are in some leaf. One that has a text which no other prompt carries is not noted here.
+-- Places where texts meet that are in some leaf, but for those that came with a new text and were in no other prompt since.
 create table edge (
-  name bytea primary key,
-  left_body bigint,
-  right_body bigint
+  name bytea primary key
 );
 
 -- Pieces of logs, from a record on, with sieves of their words.

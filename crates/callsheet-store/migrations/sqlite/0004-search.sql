@@ -6,11 +6,9 @@ create table leaf (
   sieve blob not null
 ) strict;
 
--- Places where texts meet that are in some leaf. One that has a text which no other prompt carries is not noted here.
+-- Places where texts meet that are in some leaf, but for those that came with a new text and were in no other prompt since.
 create table edge (
-  name blob primary key,
-  left_body integer,
-  right_body integer
+  name blob primary key
 ) strict, without rowid;
 
 -- Pieces of logs, from a record on, with sieves of their words.

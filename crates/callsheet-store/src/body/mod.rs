@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use callsheet::Fingerprint;
 
-pub(crate) use read::{get_all, get_key, get_keys};
+pub(crate) use read::{get_all, get_key, readable};
 
 use crate::db::{Row, Tx, Value, query_in};
 use crate::{StoreError, pack};
@@ -113,6 +113,19 @@ pub(crate) fn find_all(
         format!("select fingerprint, key from body where fingerprint in {list}")
     })?;
     let found = rows.iter().map(|row| Ok((name(row, 0)?, row.int(1)?)));
+    found.collect()
+}
+
+/// Returns the fingerprints of bodies, by their keys.
+pub(crate) fn names(
+    tx: &mut dyn Tx,
+    keys: &[i64],
+) -> Result<BTreeMap<i64, Fingerprint>, StoreError> {
+    let keys = keys.iter().map(|key| (*key).into());
+    let rows = query_in(tx, &[], keys, |list| {
+        format!("select key, fingerprint from body where key in {list}")
+    })?;
+    let found = rows.iter().map(|row| Ok((row.int(0)?, name(row, 1)?)));
     found.collect()
 }
 

@@ -31,22 +31,29 @@ pub(crate) fn get_all(
 
 /// Returns a text by its key, as it is.
 pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
-    let found = get_keys(tx, &[key])?.remove(&key);
-    found.ok_or_else(|| StoreError::damaged(tx.store(), format!("text number {key} is not there")))
+    let called = format!("text number {key}");
+    match read(tx, "key", std::iter::once(key.into()))?.pop() {
+        Some((row, text)) => text.map_err(|why| row.damaged(format!("{called}: {why}"))),
+        None => Err(StoreError::damaged(
+            tx.store(),
+            format!("{called} is not there"),
+        )),
+    }
 }
 
-/// Returns those of some texts that are there, by their keys, as they are.
-pub(crate) fn get_keys(
+/// Returns those of some texts that can be read, by their keys, as they are; whoever verifies tells the others.
+pub(crate) fn readable(
     tx: &mut dyn Tx,
     keys: &[i64],
 ) -> Result<BTreeMap<i64, Vec<u8>>, StoreError> {
     let texts = read(tx, "key", keys.iter().map(|key| (*key).into()))?;
-    let keyed = texts.into_iter().map(|(row, text)| {
-        let key = row.int(0)?;
-        let damaged = |why| row.damaged(format!("text number {key}: {why}"));
-        Ok((key, text.map_err(damaged)?))
-    });
-    keyed.collect()
+    let mut readable = BTreeMap::new();
+    for (row, text) in texts {
+        if let Ok(text) = text {
+            readable.insert(row.int(0)?, text);
+        }
+    }
+    Ok(readable)
 }
 
 /// What comes of unpacking a text.

@@ -18,6 +18,8 @@ pub(crate) struct Edge<T> {
     pub(crate) left: Option<T>,
     /// The section after it.
     pub(crate) right: Option<T>,
+    /// The sections beyond these that it reaches into, because they are so short.
+    pub(crate) beyond: Vec<T>,
     /// What stands between them; a section that is too short to reach over is here as a whole.
     pub(crate) between: String,
 }
@@ -28,13 +30,14 @@ impl<T> Edge<T> {
         Edge {
             left: self.left.as_ref().and_then(&side),
             right: self.right.as_ref().and_then(&side),
+            beyond: self.beyond.iter().filter_map(&side).collect(),
             between: self.between.clone(),
         }
     }
 
-    /// Returns the sections that meet.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = &T> {
-        self.left.iter().chain(&self.right)
+    /// Returns the sections that it has something of.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &T> {
+        self.left.iter().chain(&self.right).chain(&self.beyond)
     }
 
     /// Returns what stands there: the end of the one, what is between them, and the beginning of the other.
@@ -50,9 +53,11 @@ impl Edge<Fingerprint> {
     pub(crate) fn name(&self) -> Vec<u8> {
         let side = |side: Option<Fingerprint>| side.map_or([0; 32], |name| *name.as_bytes());
         let (left, right) = (side(self.left), side(self.right));
+        let beyond: Vec<[u8; 32]> = self.beyond.iter().map(|name| *name.as_bytes()).collect();
         let parts = [
             ("left", left.as_slice()),
             ("right", right.as_slice()),
+            ("beyond", beyond.as_flattened()),
             ("between", self.between.as_bytes()),
         ];
         Fingerprint::of_named(parts).as_bytes()[..16].to_vec()
@@ -84,12 +89,18 @@ pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge<Fingerpr
         let long = |side: &Option<(_, Option<Range<usize>>)>| side.clone().and_then(|side| side.1);
         let from = long(&left).map_or(gap.start, |place| place.end);
         let to = long(&right).map_or(gap.end, |place| place.start);
+        let before = sections[..nth.saturating_sub(1)].iter().rev();
+        let after = sections.iter().skip(nth + 1);
+        let beyond = before
+            .take_while(|section| section.end > gap.start)
+            .chain(after.take_while(|section| section.start < gap.end));
         let edge = Edge {
             left: left.map(|side| side.0),
             right: right.map(|side| side.0),
+            beyond: beyond.map(|section| section.fingerprint).collect(),
             between: text[from..to].to_owned(),
         };
-        if !gap.is_empty() && edge.sides().next().is_some() && !edges.contains(&edge) {
+        if !gap.is_empty() && edge.sections().next().is_some() && !edges.contains(&edge) {
             edges.push(edge);
         }
     }
@@ -130,6 +141,7 @@ mod tests {
             Edge {
                 left,
                 right,
+                beyond: Vec::new(),
                 between,
             }
             .text(text)

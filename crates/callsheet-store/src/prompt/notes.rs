@@ -123,7 +123,7 @@ impl Notes<'_> {
         let (mut new, mut others) = (Vec::new(), Vec::new());
         for edge in &self.contents.edges {
             let keyed = edge.map(|name| self.keys.get(name).copied());
-            if keyed.sides().any(|side| fresh.contains(side)) {
+            if keyed.sections().any(|body| fresh.contains(body)) {
                 new.push(keyed);
             } else {
                 others.push((edge.name(), keyed));
@@ -133,14 +133,8 @@ impl Notes<'_> {
         let known = known_edges(tx, &names)?;
         others.retain(|(name, _)| !known.contains(name));
         for rows in others.chunks(ROWS) {
-            let row = |(name, edge): &(Vec<u8>, Edge<i64>)| -> [Value<'static>; 3] {
-                [name.clone().into(), edge.left.into(), edge.right.into()]
-            };
-            let values: Vec<Value<'_>> = rows.iter().flat_map(row).collect();
-            let sql = format!(
-                "insert into edge (name, left_body, right_body) values {} on conflict (name) do nothing",
-                groups(rows.len(), 3)
-            );
+            let values: Vec<Value<'_>> = rows.iter().map(|(name, _)| name.clone().into()).collect();
+            let sql = format!("insert into edge (name) values {}", groups(rows.len(), 1));
             tx.execute(&sql, &values)?;
         }
         new.extend(others.into_iter().map(|(_, edge)| edge));

@@ -147,6 +147,14 @@ impl Carried {
                 let detail = format!("it notes {found} things where prompts have {expected}");
                 audit.find(format!("the table `{table}`"), detail);
             }
+            // Whoever comes next would be in such a span.
+            let beyond = format!(
+                "select 1 from {table} a join line l on l.key = a.line where a.last > l.last limit 1"
+            );
+            if tx.first(&beyond, &[])?.is_some() {
+                let detail = "it has a span that goes on after the last prompt";
+                audit.find(format!("the table `{table}`"), detail);
+            }
         }
         Ok(())
     }

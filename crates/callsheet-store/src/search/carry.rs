@@ -196,15 +196,15 @@ impl Search<'_> {
                 );
             }
         }
-        let sides = met.iter().flat_map(Edge::sides).copied();
-        let all: BTreeSet<i64> = held.iter().copied().chain(sides).collect();
+        let sections = met.iter().flat_map(Edge::sections).copied();
+        let all: BTreeSet<i64> = held.iter().copied().chain(sections).collect();
         let carried = self.carried(tx, &all.into_iter().collect::<Vec<_>>())?;
         let of = |body: i64| carried.get(&body).into_iter().flatten().copied();
         let mut spans: Vec<Span> = held.into_iter().flat_map(of).collect();
         for edge in met {
-            let sides = edge.sides().map(|side| of(*side).collect::<Spans>());
-            let both = sides.reduce(|one, other| one.and(&other));
-            spans.extend(both.unwrap_or_default().iter());
+            let sections = edge.sections().map(|body| of(*body).collect::<Spans>());
+            let all = sections.reduce(|one, other| one.and(&other));
+            spans.extend(all.unwrap_or_default().iter());
         }
         Ok(spans.into_iter().collect())
     }

@@ -51,7 +51,7 @@ impl Leaf {
 
     /// Returns every text that it is about.
     pub(crate) fn all_bodies(&self) -> impl Iterator<Item = i64> {
-        let sides = self.edges.iter().flat_map(Edge::sides).copied();
+        let sides = self.edges.iter().flat_map(Edge::sections).copied();
         self.bodies.iter().copied().chain(sides)
     }
 
@@ -64,6 +64,10 @@ impl Leaf {
         for edge in &self.edges {
             for side in [edge.left, edge.right] {
                 put(&mut out, side.unwrap_or(0).unsigned_abs());
+            }
+            put(&mut out, edge.beyond.len() as u64);
+            for body in &edge.beyond {
+                put(&mut out, body.unsigned_abs());
             }
             put(&mut out, edge.between.len() as u64);
             out.extend_from_slice(edge.between.as_bytes());
@@ -78,22 +82,24 @@ impl Leaf {
     }
 
     fn unpack(mut packed: &[u8]) -> Option<Self> {
-        let mut leaf = Self::default();
-        for _ in 0..take(&mut packed)? {
-            leaf.bodies.push(i64::try_from(take(&mut packed)?).ok()?);
-        }
+        let mut leaf = Self {
+            bodies: take_keys(&mut packed)?,
+            edges: Vec::new(),
+        };
         while !packed.is_empty() {
             let mut side = || -> Option<Option<i64>> {
                 let key = i64::try_from(take(&mut packed)?).ok()?;
                 Some((key > 0).then_some(key))
             };
             let (left, right) = (side()?, side()?);
+            let beyond = take_keys(&mut packed)?;
             let size = usize::try_from(take(&mut packed)?).ok()?;
             let (between, rest) = packed.split_at_checked(size)?;
             packed = rest;
             leaf.edges.push(Edge {
                 left,
                 right,
+                beyond,
                 between: String::from_utf8(between.to_vec()).ok()?,
             });
         }
@@ -121,6 +127,12 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+fn take_keys(bytes: &mut &[u8]) -> Option<Vec<i64>> {
+    let count = take(bytes)?;
+    let key = |_| i64::try_from(take(bytes)?).ok();
+    (0..count).map(key).collect()
 }
 
 /// Puts texts and edges into the index, in as many leaves as they need.
@@ -162,21 +174,31 @@ pub(crate) fn page(tx: &mut dyn Tx, after: i64) -> Result<Vec<Row>, StoreError> 
     tx.query(PAGE, &[after.into()])
 }
 
-/// Drops what is no longer there from all leaves.
-pub(crate) fn retain(tx: &mut dyn Tx, is_there: impl Fn(i64) -> bool) -> Result<(), StoreError> {
-    let mut last = 0;
+/// Drops what is no longer there from all leaves; returns the edges that were dropped.
+pub(crate) fn retain(
+    tx: &mut dyn Tx,
+    is_there: impl Fn(i64) -> bool,
+) -> Result<Vec<Edge<i64>>, StoreError> {
+    let (mut dropped, mut last) = (Vec::new(), 0);
     loop {
         let rows = page(tx, last)?;
         if rows.is_empty() {
-            return Ok(());
+            return Ok(dropped);
         }
         for row in rows {
             last = row.int(0)?;
-            let mut leaf = Leaf::parse(tx.store(), row.bytes(1)?)?;
-            let before = leaf.clone();
-            leaf.bodies.retain(|body| is_there(*body));
-            leaf.edges
-                .retain(|edge| edge.sides().all(|side| is_there(*side)));
+            let before = Leaf::parse(tx.store(), row.bytes(1)?)?;
+            let is_whole = |edge: &Edge<i64>| edge.sections().all(|body| is_there(*body));
+            let bodies = before.bodies.iter().copied();
+            let leaf = Leaf {
+                bodies: bodies.filter(|body| is_there(*body)).collect(),
+                edges: before
+                    .edges
+                    .iter()
+                    .filter(|edge| is_whole(edge))
+                    .cloned()
+                    .collect(),
+            };
             if leaf == Leaf::default() {
                 tx.execute("delete from leaf where key = $1", &[last.into()])?;
             } else if leaf != before {
@@ -188,17 +210,18 @@ pub(crate) fn retain(tx: &mut dyn Tx, is_there: impl Fn(i64) -> bool) -> Result<
                 ];
                 tx.execute(UPDATE, &values)?;
             }
+            dropped.extend(before.edges.into_iter().filter(|edge| !is_whole(edge)));
         }
     }
 }
 
-/// Returns texts by their keys.
+/// Returns texts by their keys, as far as they can be read.
 pub(crate) fn texts(
     tx: &mut dyn Tx,
     keys: impl Iterator<Item = i64>,
 ) -> Result<Bodies<String>, StoreError> {
     let keys: Vec<i64> = keys.collect::<BTreeSet<_>>().into_iter().collect();
-    let texts = body::get_keys(tx, &keys)?.into_iter();
+    let texts = body::readable(tx, &keys)?.into_iter();
     let text = |bytes: Vec<u8>| match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -212,16 +235,17 @@ mod tests {
 
     #[test]
     fn what_a_leaf_holds_comes_back() {
-        let edge = |left, right, between: &str| Edge {
+        let edge = |left, right, beyond: &[i64], between: &str| Edge {
             left,
             right,
+            beyond: beyond.to_vec(),
             between: between.to_owned(),
         };
         let leaf = Leaf {
             bodies: vec![1, 127, 128, i64::MAX],
             edges: vec![
-                edge(None, Some(300), ""),
-                edge(Some(5), None, &"é\n".repeat(90)),
+                edge(None, Some(300), &[], ""),
+                edge(Some(5), None, &[7, 1000], &"é\n".repeat(90)),
             ],
         };
         let packed = leaf.packed();

@@ -25,6 +25,7 @@ mod flips;
 mod follow;
 mod gc;
 mod history;
+mod index;
 mod logs;
 mod lost;
 mod memory;

@@ -279,7 +279,11 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
             "name = name || 'x'",
             "name = replace(name, '.mdx', '.md')",
         ),
-        ("part", "last = last + 99", "last = last - 99"),
+        (
+            "part",
+            "last = last + 99 where body = (select max(body) from part)",
+            "last = last - 99 where body = (select max(body) from part)",
+        ),
         (
             "prompt_source",
             "first = first + 1, last = last + 1",

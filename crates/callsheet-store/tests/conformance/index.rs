@@ -1,0 +1,102 @@
+//! The index under pressure: many texts alike, short sections, texts that were removed, texts that are damaged.
+
+use callsheet_store::{Id, Keep, Project, Store, block_on};
+
+use crate::on_both;
+use crate::place::{Place, findings};
+use crate::prompts::{composed, seal};
+
+on_both!(
+    the_newest_come_first_however_many_there_are,
+    what_was_removed_is_in_no_leaf,
+    what_is_damaged_hides_nothing_else,
+);
+
+fn carriers(store: &Store, project: &Project, text: &str, limit: usize) -> Vec<Id> {
+    let found = block_on(store.carriers(project, text, limit)).unwrap();
+    found.prompts.iter().map(|one| one.prompt.id).collect()
+}
+
+/// An old text is carried by newer prompts than many new ones are.
+fn the_newest_come_first_however_many_there_are(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let old = "Something that is said before it. Here is the needle, and then something that is said after it.";
+    let put = |files: &[(&str, &str)]| {
+        let (_, seal) = composed(files);
+        block_on(store.seal(&project, seal)).unwrap().0.id
+    };
+    let first = put(&[("old.md", old)]);
+    let mut all: Vec<Id> = (0..270)
+        .map(|n| put(&[("new.md", &format!("the needle of {n}"))]))
+        .collect();
+    all.push(first);
+    all.extend((0..10).map(|n| put(&[("old.md", old), ("x.md", &format!("x {n}"))])));
+    for n in 0..70 {
+        put(&[("none.md", &format!("nothing {n}"))]);
+    }
+    all.sort();
+    all.reverse();
+    for limit in [1, 5, 15] {
+        assert_eq!(carriers(&store, &project, "needle", limit), all[..limit]);
+    }
+    assert_eq!(carriers(&store, &project, "needle", 1000), all);
+}
+
+/// A short section lets an edge reach into the one before it, which is another in every prompt.
+fn what_was_removed_is_in_no_leaf(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let stable = "What every prompt says at its end, which is long enough for all.";
+    for n in 0..12 {
+        let first = format!("What no other prompt has at all: SECRET number {n:03}");
+        let (_, seal) = composed(&[("a.md", &first), ("b.md", "x"), ("c.md", stable)]);
+        block_on(store.seal(&project, seal)).unwrap();
+    }
+    let one = Keep {
+        newest: Some(1),
+        since: None,
+    };
+    assert_eq!(
+        block_on(store.collect(&project, one))
+            .unwrap()
+            .prompts
+            .len(),
+        11
+    );
+    assert_eq!(findings(&store), []);
+    let secrets = |key: i64| {
+        let holders = place.bytes(&format!("select holders from leaf where key = {key}"));
+        holders.windows(6).filter(|six| six == b"SECRET").count()
+    };
+    let found: usize = place
+        .numbers("select key from leaf")
+        .into_iter()
+        .map(secrets)
+        .sum();
+    assert!(found <= 2, "{found}: only those of the prompt that is left");
+    assert_eq!(carriers(&store, &project, "SECRET number", 20).len(), 1);
+}
+
+fn what_is_damaged_hides_nothing_else(place: &Place) {
+    let store = place.open();
+    let mine = block_on(store.project("mine")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let (prompt, _) = seal(&store, &mine, "the words of mine");
+    seal(
+        &store,
+        &other,
+        "the words of another, which will be damaged",
+    );
+    let damaged = place.raw("update body set bytes = bytes + 1 where bytes = 43");
+    assert_eq!(damaged, 1);
+    assert_eq!(carriers(&store, &mine, "the words of", 5), [prompt.id]);
+    assert_eq!(block_on(store.search(&mine, "words", 5)).unwrap().len(), 1);
+    let error = block_on(store.carriers(&other, "which will be damaged", 5));
+    assert_eq!(
+        error.map(|found| found.prompts),
+        Ok(Vec::new()),
+        "it cannot be read"
+    );
+    assert!(!findings(&store).is_empty());
+}
