@@ -184,16 +184,16 @@ impl Search<'_> {
         }
         for leaves in others.chunks(AT_ONCE) {
             self.load(tx, leaves)?;
+            // What cannot be read may have it: whoever carries it will say that it is damaged.
             let text = |key: &i64| self.bodies.get(key).map(String::as_str);
-            let has_piece = |body: &&i64| text(body).is_some_and(|text| text.contains(piece));
+            let has_piece = |body: &&i64| text(body).is_none_or(|text| text.contains(piece));
             for leaf in leaves {
                 held.extend(leaf.bodies.iter().filter(has_piece));
-                let edges = leaf.edges.iter();
-                met.extend(
-                    edges
-                        .filter(|edge| edge.text(text).contains(piece))
-                        .cloned(),
-                );
+                let edges = leaf.edges.iter().filter(|edge| {
+                    let unread = edge.sections().any(|body| text(body).is_none());
+                    unread || edge.text(text).contains(piece)
+                });
+                met.extend(edges.cloned());
             }
         }
         let sections = met.iter().flat_map(Edge::sections).copied();

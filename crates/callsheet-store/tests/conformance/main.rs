@@ -37,6 +37,7 @@ mod prompts;
 mod runs;
 mod search;
 mod settings;
+mod together;
 
 /// Makes two tests of each function that takes a place: one per database.
 #[macro_export]

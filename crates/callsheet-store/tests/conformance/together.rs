@@ -1,0 +1,104 @@
+//! Many who seal, queue and collect at once, with texts that some of them share: nobody waits for ever, and nothing breaks.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use callsheet_store::{Keep, NewRun, Project, RunKind, Store, StoreError, block_on};
+
+use crate::on_both;
+use crate::place::{Place, findings};
+use crate::prompts::composed;
+
+on_both!(
+    sealers_never_wait_for_each_other_in_a_circle,
+    a_prompt_that_is_given_to_a_run_is_not_half_removed,
+);
+
+/// How many seal at once.
+const SEALERS: usize = 4;
+
+/// Returns text that resembles no other.
+fn noise(seed: usize) -> String {
+    let mut state = seed as u64 + 1;
+    let mut digit = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + u8::try_from(state >> 33 & 15).unwrap())
+    };
+    (0..400).map(|_| digit()).collect()
+}
+
+/// Every sealer has new texts in places that all of them have, and some that others seal at the same time.
+fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
+    let project = block_on(place.open().project("demo")).unwrap();
+    let barrier = Arc::new(Barrier::new(SEALERS));
+    let sealer = |number: usize| {
+        let (store, project) = (place.open(), project.clone());
+        let barrier = Arc::clone(&barrier);
+        move || -> Result<(), StoreError> {
+            for round in 0..4 {
+                let text = |file: usize| match file % 4 {
+                    0 => noise(round * 100 + file),
+                    _ => noise((number + 1) * 10_000 + round * 100 + file),
+                };
+                let files: Vec<(String, String)> = (0..24)
+                    .map(|file| (format!("f{file}.md"), text(file)))
+                    .collect();
+                let files: Vec<(&str, &str)> = files
+                    .iter()
+                    .map(|(name, text)| (&**name, &**text))
+                    .collect();
+                let (_, seal) = composed(&files);
+                barrier.wait();
+                block_on(store.seal(&project, seal))?;
+            }
+            Ok(())
+        }
+    };
+    let running: Vec<_> = (0..SEALERS)
+        .map(|number| thread::spawn(sealer(number)))
+        .collect();
+    for sealer in running {
+        assert_eq!(sealer.join().unwrap(), Ok(()));
+    }
+    assert_eq!(findings(&place.open()), []);
+    assert_eq!(
+        place.count("select count(*) from prompt"),
+        4 * SEALERS as i64
+    );
+}
+
+/// Whoever queues a run of a prompt finds it whole, or not at all.
+fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    for round in 0..10 {
+        let made = |n: usize| {
+            let (_, seal) = composed(&[("a.md", &format!("prompt {n} of round {round}"))]);
+            block_on(store.seal(&project, seal)).unwrap().0
+        };
+        let prompts: Vec<_> = (0..3).map(made).collect();
+        let collector = collector(place, &project);
+        for prompt in &prompts {
+            let new = NewRun {
+                prompt: prompt.id,
+                kind: RunKind::First,
+                parent: None,
+            };
+            match block_on(store.queue_run(&project, new)) {
+                Ok(_) => assert!(block_on(store.sealed(prompt)).is_ok()),
+                Err(error) => assert_eq!(error.to_string(), format!("no prompt `{}`", prompt.id)),
+            }
+        }
+        collector.join().unwrap();
+    }
+    assert_eq!(findings(&store), []);
+}
+
+fn collector(place: &Place, project: &Project) -> thread::JoinHandle<()> {
+    let (store, project): (Store, Project) = (place.open(), project.clone());
+    thread::spawn(move || {
+        block_on(store.collect(&project, Keep::default())).unwrap();
+    })
+}
