@@ -4,7 +4,7 @@ use super::sieve::Groups;
 use super::words::{Query, spaced};
 use super::{Hit, HitPlace, snippet};
 use crate::StoreError;
-use crate::db::{Dialect, Row, Tx};
+use crate::db::{Row, Tx};
 use crate::log::{self, Stream};
 
 /// How long a piece is, about.
@@ -17,67 +17,85 @@ const RECORDS: i64 = 200;
 pub(super) const ALL: &str = "select l.run, l.start, l.sieve from log_leaf l join run r on r.key = l.run \
     where r.project = $1 order by l.run desc, l.start desc";
 
-const PAGE: &str = "select l.run, l.start, l.sieve, r.id from log_leaf l join run r on r.key = l.run \
-    where l.run > $1 or l.run = $1 and l.start > $2 order by l.run, l.start limit 100";
-
-const UNINDEXED: &str = "select coalesce(sum(r.records - coalesce(i.records, 0)), 0)::bigint from run r \
-    left join indexed i on i.run = r.key where r.records > coalesce(i.records, 0)";
-
-const BEHIND: &str = "select r.key, coalesce(i.records, 0) from run r left join indexed i on i.run = r.key \
-    where r.records > coalesce(i.records, 0) order by r.key limit 1";
+/// Runs with records that are not in the index. What a run only says to have is not waited for.
+const BEHIND: &str = "select r.key, coalesce(i.records, 0), r.records from run r left join indexed i on i.run = r.key \
+    where r.records > coalesce(i.records, 0) \
+    and exists (select 1 from log l where l.run = r.key and l.seq > coalesce(i.records, 0)) order by r.key";
 
 const READ: &str = "select l.seq, l.bytes, l.packed, l.stream from log l where l.run = $1 and l.seq >= $2 \
-    order by l.seq limit $3";
+    and l.seq < $3 order by l.seq";
+
+const DELETE: &str = "delete from log_leaf where run = $1 and start >= $2";
 
 const INSERT: &str = "insert into log_leaf (run, start, sieve) values ($1, $2, $3)";
 
 const SET_INDEXED: &str = "insert into indexed (run, records) values ($1, $2) \
     on conflict (run) do update set records = excluded.records";
 
-const NEXT: &str = "select coalesce((select min(l.start) from log_leaf l where l.run = $1 and l.start > $2), \
-    (select i.records + 1 from indexed i where i.run = $1), $2)";
+/// Where the next piece begins, and how many records are in the index.
+const END: &str = "select (select min(l.start) from log_leaf l where l.run = $1 and l.start > $2), \
+    (select i.records from indexed i where i.run = $1)";
+
+/// Runs that have something in the index, or say so.
+const RUNS: &str = "select r.key, r.id, r.records, i.records from run r left join indexed i on i.run = r.key \
+    where r.key > $1 and (i.records > 0 or exists (select 1 from log_leaf l where l.run = r.key)) \
+    order by r.key limit 100";
+
+/// The next piece of a run, and where the one after it begins.
+const PIECE: &str = "select l.start, l.sieve, \
+    (select min(n.start) from log_leaf n where n.run = l.run and n.start > l.start) \
+    from log_leaf l where l.run = $1 and l.start > $2 order by l.start limit 1";
 
 /// Returns how many log records are not in the index.
 pub(super) fn unindexed(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => UNINDEXED.replace("::bigint", ""),
-        Dialect::Postgres => UNINDEXED.to_owned(),
-    };
-    tx.first(&sql, &[])?.map_or(Ok(0), |row| row.int(0))
+    let mut count = 0_i64;
+    tx.each(BEHIND, &[], &mut |row| {
+        count = count.saturating_add(row.int(2)? - row.int(1)?);
+        Ok(())
+    })?;
+    Ok(count)
 }
 
 /// Puts log records into the index, piece by piece, until `most` bytes are in; returns how many records are left.
 pub(super) fn add_all(tx: &mut dyn Tx, most: usize) -> Result<i64, StoreError> {
+    let behind = format!("{BEHIND} limit 1");
     let mut bytes = 0;
     while bytes < most {
-        let Some(row) = tx.first(BEHIND, &[])? else {
+        let Some(row) = tx.first(&behind, &[])? else {
             return Ok(0);
         };
-        bytes += add(tx, row.int(0)?, row.int(1)?)?;
+        bytes += add(tx, row.int(0)?, row.int(1)?, row.int(2)?)?;
     }
     unindexed(tx)
 }
 
-/// Puts the next records of a run into the index, as one piece; returns its size.
-fn add(tx: &mut dyn Tx, run: i64, done: i64) -> Result<usize, StoreError> {
-    let (mut text, mut last) = (String::new(), done);
-    for row in tx.query(READ, &[run.into(), (done + 1).into(), RECORDS.into()])? {
+/// Puts the next of `all` records of a run into the index, as one piece; returns its size.
+fn add(tx: &mut dyn Tx, run: i64, done: i64, all: i64) -> Result<usize, StoreError> {
+    let start = done + 1;
+    let end = all.saturating_add(1).min(start.saturating_add(RECORDS));
+    let (mut text, mut last) = (String::new(), end - 1);
+    for row in tx.query(READ, &[run.into(), start.into(), end.into()])? {
         if text.len() >= BYTES {
+            last = row.int(0)? - 1;
             break;
         }
-        push(&mut text, &row)?;
-        last = row.int(0)?;
+        push(&mut text, &row);
     }
-    let values = [run.into(), (done + 1).into(), sieve(&text).into()];
-    tx.execute(INSERT, &values)?;
-    tx.execute(SET_INDEXED, &[run.into(), last.max(done + 1).into()])?;
+    // Where the count was lost, there are pieces already.
+    tx.execute(DELETE, &[run.into(), start.into()])?;
+    tx.execute(INSERT, &[run.into(), start.into(), sieve(&text).into()])?;
+    tx.execute(SET_INDEXED, &[run.into(), last.max(start).into()])?;
     Ok(text.len().max(1))
 }
 
-fn push(text: &mut String, row: &Row) -> Result<(), StoreError> {
-    text.push_str(&String::from_utf8_lossy(&log::data(row, 1)?));
+/// Adds a record to a text; tells whether it could be read.
+fn push(text: &mut String, row: &Row) -> bool {
+    let Ok(data) = log::data(row, 1) else {
+        return false;
+    };
+    text.push_str(&String::from_utf8_lossy(&data));
     text.push('\n');
-    Ok(())
+    true
 }
 
 fn sieve(text: &str) -> Vec<u8> {
@@ -88,17 +106,21 @@ fn sieve(text: &str) -> Vec<u8> {
 
 /// Returns the records of a piece.
 fn records(tx: &mut dyn Tx, run: i64, start: i64) -> Result<Vec<Row>, StoreError> {
-    let row = tx.first(NEXT, &[run.into(), start.into()])?;
-    let next = row.map_or(Ok(start), |row| row.int(0))?;
-    let most = (next - start).clamp(0, RECORDS);
-    tx.query(READ, &[run.into(), start.into(), most.into()])
+    let mut end = start.saturating_add(RECORDS);
+    if let Some(row) = tx.first(END, &[run.into(), start.into()])? {
+        let next = row.maybe(0, Row::int)?;
+        let done = row.maybe(1, Row::int)?;
+        let told = next.or(done.map(|done| done.saturating_add(1)));
+        end = end.min(told.unwrap_or(end));
+    }
+    tx.query(READ, &[run.into(), start.into(), end.into()])
 }
 
 /// Returns the text of a piece.
 pub(super) fn text(tx: &mut dyn Tx, run: i64, start: i64) -> Result<String, StoreError> {
     let mut text = String::new();
     for row in records(tx, run, start)? {
-        push(&mut text, &row)?;
+        push(&mut text, &row);
     }
     Ok(text)
 }
@@ -114,7 +136,9 @@ pub(super) fn hit(
     let Some(id) = id else { return Ok(None) };
     let id = id.text(0)?.parse()?;
     for row in records(tx, run, start)? {
-        let text = log::data(&row, 1)?;
+        let Ok(text) = log::data(&row, 1) else {
+            continue;
+        };
         let text = String::from_utf8_lossy(&text);
         if let Some(at) = query.find_in(&text) {
             let place = HitPlace::Log {
@@ -129,24 +153,70 @@ pub(super) fn hit(
     Ok(None)
 }
 
-/// Returns the pieces that have not the sieve of their records: the run of each, and its first record.
-pub(crate) fn wrong(tx: &mut dyn Tx) -> Result<Vec<(String, i64)>, StoreError> {
-    let (mut run, mut start, mut wrong) = (0, 0, Vec::new());
+/// Calls `found` with what is wrong in the index: the run, and the record it begins with where one can be named.
+pub(crate) fn wrong(
+    tx: &mut dyn Tx,
+    found: &mut dyn FnMut(&str, Option<i64>),
+) -> Result<(), StoreError> {
+    let mut run = 0;
     loop {
-        let rows = tx.query(PAGE, &[run.into(), start.into()])?;
+        let rows = tx.query(RUNS, &[run.into()])?;
         if rows.is_empty() {
-            return Ok(wrong);
+            return Ok(());
         }
         for row in rows {
-            (run, start) = (row.int(0)?, row.int(1)?);
-            match text(tx, run, start) {
-                Ok(text) if sieve(&text) != row.bytes(2)? => {
-                    wrong.push((row.text(3)?.to_owned(), start));
-                }
-                // A record that is damaged is told with the records.
-                Ok(_) | Err(StoreError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+            run = row.int(0)?;
+            let id = row.text(1).unwrap_or("?");
+            let all = row.int(2).unwrap_or(0);
+            let done = row.int(3).ok().filter(|done| *done <= all);
+            if done.is_none() {
+                found(id, None);
             }
+            wrong_in(tx, run, done.unwrap_or(all), &mut |start| {
+                found(id, Some(start));
+            })?;
         }
     }
+}
+
+/// Calls `found` with the beginning of each piece of a run that does not hold all records up to the next one.
+fn wrong_in(
+    tx: &mut dyn Tx,
+    run: i64,
+    done: i64,
+    found: &mut dyn FnMut(i64),
+) -> Result<(), StoreError> {
+    let mut start = 0;
+    while let Some(row) = tx.first(PIECE, &[run.into(), start.into()])? {
+        let is_first = start == 0;
+        start = row.int(0)?;
+        if is_first && start > 1 {
+            found(1);
+        }
+        let next = row.maybe(2, Row::int)?;
+        let next = next.unwrap_or(done.saturating_add(1));
+        let fits = (1..=RECORDS).contains(&next.saturating_sub(start));
+        if !fits || !holds(tx, run, (start, next), &row)? {
+            found(start);
+        }
+    }
+    if start == 0 {
+        found(1);
+    }
+    Ok(())
+}
+
+/// Tells whether a piece has the sieve of its records.
+fn holds(
+    tx: &mut dyn Tx,
+    run: i64,
+    (start, end): (i64, i64),
+    piece: &Row,
+) -> Result<bool, StoreError> {
+    let (mut text, mut missing) = (String::new(), end - start);
+    for row in tx.query(READ, &[run.into(), start.into(), end.into()])? {
+        missing -= i64::from(push(&mut text, &row));
+    }
+    // A record that is damaged or gone is told with the records.
+    Ok(missing > 0 || piece.bytes(1).is_ok_and(|bytes| bytes == sieve(&text)))
 }

@@ -119,7 +119,7 @@ fn search(
     limit: usize,
 ) -> Result<Vec<Hit>, StoreError> {
     let mut hits = Vec::new();
-    if query.is_empty() {
+    if query.is_empty() || limit == 0 {
         return Ok(hits);
     }
     let (found, usual) = find(tx, project, query)?;

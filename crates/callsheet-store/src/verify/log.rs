@@ -23,11 +23,11 @@ pub(super) fn records(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Stor
 
 /// Checks that what is in the index of logs is what they say.
 pub(super) fn pieces(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    for (run, start) in search::wrong_pieces(tx)? {
-        let what = format!("the index of run {run} from record {start} on");
+    search::wrong_pieces(tx, &mut |run, start| {
+        let from = start.map(|start| format!(" from record {start} on"));
+        let what = format!("the index of run {run}{}", from.unwrap_or_default());
         audit.find(what, "it does not hold what it should");
-    }
-    Ok(())
+    })
 }
 
 fn record(row: &Row) -> Result<Option<String>, StoreError> {

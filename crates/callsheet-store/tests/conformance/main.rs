@@ -26,6 +26,7 @@ mod follow;
 mod gc;
 mod history;
 mod index;
+mod log_index;
 mod logs;
 mod lost;
 mod memory;
