@@ -21,7 +21,7 @@ fn kind(name: &'static str, there: bool, text: impl FnMut(usize) -> String) -> K
 
 /// Returns texts to find exactly.
 pub(crate) fn texts(corpus: &Corpus) -> Vec<Kind> {
-    let mut chance = Chance::new(11);
+    let (mut chance, mut pairs) = (Chance::new(11), Chance::new(14));
     let text = &corpus.last.text;
     let sections = &corpus.last.manifest.sections;
     // The last two sections are the task and the digest, which belong to one prompt alone.
@@ -42,6 +42,9 @@ pub(crate) fn texts(corpus: &Corpus) -> Vec<Kind> {
         }),
         kind("in all prompts", true, |at| within(at, 40)),
         kind("three letters in all prompts", true, |at| within(at, 3)),
+        kind("two words in some prompts", true, |_| {
+            format!("{} {}", pairs.word(), pairs.word())
+        }),
         kind("where sections meet", true, |at| across(at, 20, 20)),
         kind("far across sections", true, |at| across(at, 200, 200)),
         kind("far across, in one old prompt", true, |at| {

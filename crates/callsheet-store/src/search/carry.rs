@@ -17,7 +17,7 @@ use crate::prompt::{self, COLUMNS, Edge, HIDDEN, SealedPrompt, Texts};
 use crate::{Store, StoreError};
 
 /// So many leaves are few enough to look into each.
-const FEW: usize = 256;
+const FEW: usize = 512;
 
 /// So many texts are little for a leaf.
 const SMALL: usize = 4;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const BYTES: usize = 1;
 
 /// So many bits are set for each group.
-const BITS: u64 = 3;
+const BITS: u64 = 5;
 
 /// The groups of three characters of one or several texts, each once.
 #[derive(Default)]

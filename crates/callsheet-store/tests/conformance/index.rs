@@ -27,7 +27,7 @@ fn the_newest_come_first_however_many_there_are(place: &Place) {
         block_on(store.seal(&project, seal)).unwrap().0.id
     };
     let first = put(&[("old.md", old)]);
-    let mut all: Vec<Id> = (0..270)
+    let mut all: Vec<Id> = (0..530)
         .map(|n| put(&[("new.md", &format!("the needle of {n}"))]))
         .collect();
     all.push(first);
