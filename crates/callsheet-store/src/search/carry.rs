@@ -4,35 +4,27 @@
 //! The prompts that have all pieces are few more than those that have the whole, and each of them is read.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use callsheet::SourceMap;
 
-use super::leaf::{self, Bodies, Leaf};
-use super::pieces::{LEAST_CHARS, Packed, Place, look_up};
+use super::holders::Holders;
+use super::leaf::Leaf;
+use super::pieces::{LEAST_CHARS, Place, look_up};
 use super::spans::{Span, Spans};
 use crate::db::{Row, Tx, query_in};
 use crate::project::Project;
-use crate::prompt::{self, COLUMNS, Edge, HIDDEN, SealedPrompt, Texts};
+use crate::prompt::{self, COLUMNS, SealedPrompt, Texts};
 use crate::{Store, StoreError};
 
 /// So many leaves are few enough to look into each.
 const FEW: usize = 512;
 
-/// So many texts are little for a leaf.
-const SMALL: usize = 4;
-
-/// So many leaves are followed.
-const MOST_LEAVES: usize = 4096;
-
-/// So many leaves are looked into at once.
-const AT_ONCE: usize = 32;
+/// So many of them are looked into at once where there are more.
+const AT_ONCE: usize = 64;
 
 /// So many texts are read to see which prompts have all pieces.
 const MOST_LOADED: usize = 1000;
-
-/// So many bytes of texts are kept for the next piece.
-const MOST_BYTES: usize = 32 << 20;
 
 /// So many keys are few enough to ask for each.
 const NARROW: u64 = 512;
@@ -86,12 +78,10 @@ impl Store {
                 project,
                 text: &text,
                 limit,
-                bodies: Bodies::new(),
-                bytes: 0,
-                loaded: 0,
+                holders: Holders::new(project),
                 texts: Texts::default(),
                 found: Vec::new(),
-                seen: BTreeSet::new(),
+                seen: BTreeMap::new(),
             };
             let more = search.run(tx)?;
             Ok(search.carriers(more))
@@ -104,15 +94,21 @@ struct Search<'a> {
     project: i64,
     text: &'a str,
     limit: usize,
-    /// What leaves hold, as far as it was read, and how much that is.
-    bodies: Bodies<String>,
-    bytes: usize,
-    /// How many texts were read.
-    loaded: usize,
+    holders: Holders,
     texts: Texts,
     found: Vec<Carrier>,
-    /// The prompts that were read.
-    seen: BTreeSet<i64>,
+    /// The prompts that were read, and whether they have the text.
+    seen: BTreeMap<i64, bool>,
+}
+
+/// How a walk ended.
+enum Walked {
+    /// After everything.
+    All,
+    /// With enough prompts, the last of which has this key.
+    Enough(i64),
+    /// After so many prompts that it gave up.
+    GaveUp,
 }
 
 impl Search<'_> {
@@ -123,36 +119,60 @@ impl Search<'_> {
         let Some((rarest, others)) = places.split_first() else {
             return Ok(false);
         };
-        let mut within: Option<Spans> = None;
-        let few = |place: &&Place<'_>| place.leaves.len() <= FEW;
-        for place in others.iter().take_while(few) {
-            if self.loaded > MOST_LOADED {
-                break;
-            }
-            let spans = self.spans(tx, place.piece, &place.leaves)?;
-            within = Some(within.map_or(spans.clone(), |within| within.and(&spans)));
-            if within.as_ref().is_some_and(Spans::is_empty) {
-                return Ok(false);
-            }
+        let within = self.within(tx, others)?;
+        let leaves = parsed(tx, rarest)?;
+        if leaves.len() <= FEW {
+            let spans = self.holders.spans(tx, rarest.piece, &leaves)?;
+            let spans = within.map_or(spans.clone(), |within| within.and(&spans));
+            return Ok(!matches!(self.walk(tx, &spans, MOST_READ)?, Walked::All));
         }
-        if rarest.leaves.len() > FEW {
-            let all = self.everything(tx)?;
-            self.walk(tx, &all, NEWEST)?;
-            if self.is_enough() {
-                return Ok(true);
+        let all = self.everything(tx)?;
+        if let Walked::Enough(_) = self.walk(tx, &all, NEWEST)? {
+            return Ok(true);
+        }
+        let leaves = self.holders.newest_first(tx, leaves)?;
+        let mut all = Spans::default();
+        for some in leaves.chunks(AT_ONCE) {
+            let (keys, some): (Vec<i64>, Vec<Leaf>) = some.iter().cloned().unzip();
+            let most = self.seen.len() + MOST_READ;
+            match self.walk(tx, &all, most)? {
+                Walked::All => {}
+                // Nothing that follows comes before it.
+                Walked::Enough(last) if keys.iter().all(|key| *key < last) => return Ok(true),
+                Walked::Enough(_) => {}
+                Walked::GaveUp => return Ok(true),
             }
+            let spans = self.holders.spans(tx, rarest.piece, &some)?;
+            let spans = within
+                .as_ref()
+                .map_or(spans.clone(), |within| within.and(&spans));
+            all = all.iter().chain(spans.iter()).collect();
         }
-        let some = &rarest.leaves[..rarest.leaves.len().min(MOST_LEAVES)];
-        let mut spans = self.spans(tx, rarest.piece, some)?;
-        if let Some(within) = within {
-            spans = spans.and(&within);
-        }
-        let stopped = self.walk(tx, &spans, self.seen.len() + MOST_READ)?;
-        Ok(stopped || some.len() < rarest.leaves.len())
+        let most = self.seen.len() + MOST_READ;
+        Ok(!matches!(self.walk(tx, &all, most)?, Walked::All))
     }
 
-    fn is_enough(&self) -> bool {
-        self.found.len() > self.limit
+    /// Returns the prompts that have all of some pieces, as far as it can be told with little work.
+    fn within(
+        &mut self,
+        tx: &mut dyn Tx,
+        places: &[Place<'_>],
+    ) -> Result<Option<Spans>, StoreError> {
+        let mut within: Option<Spans> = None;
+        let few = |place: &&Place<'_>| place.leaves.len() <= FEW;
+        for place in places.iter().take_while(few) {
+            if self.holders.loaded > MOST_LOADED {
+                break;
+            }
+            let leaves = parsed(tx, place)?;
+            let spans = self.holders.spans(tx, place.piece, &leaves)?;
+            let all = within.map_or(spans.clone(), |within| within.and(&spans));
+            if all.is_empty() {
+                return Ok(Some(all));
+            }
+            within = Some(all);
+        }
+        Ok(within)
     }
 
     fn carriers(mut self, more: bool) -> Carriers {
@@ -163,86 +183,6 @@ impl Search<'_> {
             prompts: self.found,
             more,
         }
-    }
-
-    /// Returns the prompts that can have a piece, as far as these leaves tell.
-    fn spans(
-        &mut self,
-        tx: &mut dyn Tx,
-        piece: &str,
-        leaves: &[Packed],
-    ) -> Result<Spans, StoreError> {
-        let (mut held, mut met) = (BTreeSet::new(), BTreeSet::new());
-        let parsed = |packed: &Packed| Leaf::parse(tx.store(), packed);
-        let parsed = leaves.iter().map(parsed).collect::<Result<Vec<_>, _>>()?;
-        // Where there are many, those that hold little are taken at their word: reading a prompt tells.
-        let is_told = |leaf: &Leaf| leaves.len() > FEW && leaf.bodies.len() <= SMALL;
-        let (told, others): (Vec<_>, Vec<_>) = parsed.into_iter().partition(is_told);
-        for leaf in told {
-            held.extend(leaf.bodies);
-            met.extend(leaf.edges);
-        }
-        for leaves in others.chunks(AT_ONCE) {
-            self.load(tx, leaves)?;
-            // What cannot be read may have it: whoever carries it will say that it is damaged.
-            let text = |key: &i64| self.bodies.get(key).map(String::as_str);
-            let has_piece = |body: &&i64| text(body).is_none_or(|text| text.contains(piece));
-            for leaf in leaves {
-                held.extend(leaf.bodies.iter().filter(has_piece));
-                let edges = leaf.edges.iter().filter(|edge| {
-                    let unread = edge.sections().any(|body| text(body).is_none());
-                    unread || edge.text(text).contains(piece)
-                });
-                met.extend(edges.cloned());
-            }
-        }
-        let sections = met.iter().flat_map(Edge::sections).copied();
-        let all: BTreeSet<i64> = held.iter().copied().chain(sections).collect();
-        let carried = self.carried(tx, &all.into_iter().collect::<Vec<_>>())?;
-        let of = |body: i64| carried.get(&body).into_iter().flatten().copied();
-        let mut spans: Vec<Span> = held.into_iter().flat_map(of).collect();
-        for edge in met {
-            let sections = edge.sections().map(|body| of(*body).collect::<Spans>());
-            let all = sections.reduce(|one, other| one.and(&other));
-            spans.extend(all.unwrap_or_default().iter());
-        }
-        Ok(spans.into_iter().collect())
-    }
-
-    /// Reads what leaves hold, as far as it has not been read before.
-    fn load(&mut self, tx: &mut dyn Tx, leaves: &[Leaf]) -> Result<(), StoreError> {
-        if self.bytes > MOST_BYTES {
-            self.bodies.clear();
-            self.bytes = 0;
-        }
-        let all = leaves.iter().flat_map(Leaf::all_bodies);
-        let missing = all.filter(|body| !self.bodies.contains_key(body));
-        let new = leaf::texts(tx, missing)?;
-        self.loaded += new.len();
-        self.bytes += new.values().map(String::len).sum::<usize>();
-        self.bodies.extend(new);
-        Ok(())
-    }
-
-    /// Returns in which prompts of the project texts are shown.
-    fn carried(&self, tx: &mut dyn Tx, bodies: &[i64]) -> Result<Bodies<Vec<Span>>, StoreError> {
-        let bodies = bodies.iter().map(|body| (*body).into());
-        let rows = query_in(tx, &[self.project.into()], bodies, |list| {
-            format!(
-                "select a.body, a.line, a.first, a.last from part a join line l on l.key = a.line \
-                where l.project = $1 and a.roles not in {HIDDEN} and a.body in {list}"
-            )
-        })?;
-        let mut carried: Bodies<Vec<Span>> = Bodies::new();
-        for row in rows {
-            let span = Span {
-                line: row.int(1)?,
-                first: row.int(2)?,
-                last: row.int(3)?,
-            };
-            carried.entry(row.int(0)?).or_default().push(span);
-        }
-        Ok(carried)
     }
 
     /// Returns all prompts of the project.
@@ -282,8 +222,9 @@ impl Search<'_> {
         }))
     }
 
-    /// Reads prompts, the newest first, until there are enough or so many were read; tells whether it stopped.
-    fn walk(&mut self, tx: &mut dyn Tx, spans: &Spans, most: usize) -> Result<bool, StoreError> {
+    /// Reads prompts, the newest first, until there are enough or so many were read.
+    fn walk(&mut self, tx: &mut dyn Tx, spans: &Spans, most: usize) -> Result<Walked, StoreError> {
+        let mut enough = self.limit.saturating_add(1);
         if spans.width() <= NARROW {
             let keys = spans.iter().flat_map(|span| span.first..=span.last);
             let mut rows = query_in(tx, &[], keys.map(Into::into), |list| {
@@ -291,7 +232,7 @@ impl Search<'_> {
             })?;
             // The first digits of an id are its time.
             rows.sort_by_cached_key(|row| Reverse(row.text(0).unwrap_or("").to_owned()));
-            return self.read(tx, &rows, spans, most);
+            return self.read(tx, &rows, (spans, most), &mut enough);
         }
         let (mut before, mut page) = ("~".to_owned(), PAGE);
         loop {
@@ -299,36 +240,54 @@ impl Search<'_> {
                 "select {COLUMNS}, p.line from prompt p where p.project = $1 and p.id < $2 order by p.id desc limit {page}"
             );
             let rows = tx.query(&sql, &[self.project.into(), (&before).into()])?;
-            if self.read(tx, &rows, spans, most)? {
-                return Ok(true);
-            }
+            let walked = self.read(tx, &rows, (spans, most), &mut enough)?;
             match rows.last() {
-                Some(row) if rows.len() == page => row.text(0)?.clone_into(&mut before),
-                _ => return Ok(false),
+                Some(row) if rows.len() == page && matches!(walked, Walked::All) => {
+                    row.text(0)?.clone_into(&mut before);
+                }
+                _ => return Ok(walked),
             }
             page = (page * 2).min(MOST_ROWS);
         }
     }
 
-    /// Reads those of some prompts that are in the spans; tells whether it stopped before the end.
+    /// Reads those of some prompts that are in the spans, as far as they have not been read; `enough` says how many are.
     fn read(
         &mut self,
         tx: &mut dyn Tx,
         rows: &[Row],
-        spans: &Spans,
-        most: usize,
-    ) -> Result<bool, StoreError> {
+        (spans, most): (&Spans, usize),
+        enough: &mut usize,
+    ) -> Result<Walked, StoreError> {
         for row in rows {
             let (key, line) = (row.int(7)?, row.int(11)?);
-            if !spans.has(line, key) || !self.seen.insert(key) {
+            if !spans.has(line, key) {
                 continue;
             }
-            let carrier = self.carrier(tx, prompt::read(row)?)?;
-            self.found.extend(carrier);
-            if self.is_enough() || self.seen.len() >= most {
-                return Ok(true);
+            let has_text = match self.seen.get(&key) {
+                Some(has_text) => *has_text,
+                None if self.seen.len() >= most => return Ok(Walked::GaveUp),
+                None => {
+                    let carrier = self.carrier(tx, prompt::read(row)?)?;
+                    let has_text = carrier.is_some();
+                    self.found.extend(carrier);
+                    self.seen.insert(key, has_text);
+                    has_text
+                }
+            };
+            *enough -= usize::from(has_text);
+            if *enough == 0 {
+                return Ok(Walked::Enough(key));
             }
         }
-        Ok(false)
+        Ok(Walked::All)
     }
+}
+
+/// Reads what the leaves of a place hold.
+fn parsed(tx: &dyn Tx, place: &Place<'_>) -> Result<Vec<Leaf>, StoreError> {
+    let leaves = place.leaves.iter();
+    leaves
+        .map(|packed| Leaf::parse(tx.store(), packed))
+        .collect()
 }

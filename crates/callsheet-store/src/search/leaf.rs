@@ -41,10 +41,13 @@ impl Leaf {
         let mut groups = Groups::default();
         for body in self.bodies.iter().filter_map(|body| bodies.get(body)) {
             groups.add(body.as_ref());
+            groups.add_long(body.as_ref());
             groups.add(&spaced(body.as_ref()));
         }
         for edge in &self.edges {
-            groups.add(&edge.text(|key| bodies.get(key).map(AsRef::as_ref)));
+            let text = edge.text(|key| bodies.get(key).map(AsRef::as_ref));
+            groups.add(&text);
+            groups.add_long(&text);
         }
         groups.sieve()
     }

@@ -4,6 +4,7 @@
 //! be, and what they lead to is read.
 
 mod carry;
+mod holders;
 mod leaf;
 mod logs;
 mod pieces;
@@ -29,8 +30,8 @@ use crate::prompt::SECTION;
 use crate::{Id, Store, StoreError, body};
 
 /// So many leaves are looked into, the newest and some of the oldest, which hold what all prompts share.
-const NEWEST: usize = 400;
-const OLDEST: usize = 100;
+const NEWEST: usize = 250;
+const OLDEST: usize = 50;
 
 /// So many pieces of logs are looked into.
 const PIECES: usize = 64;

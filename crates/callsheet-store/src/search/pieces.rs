@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::leaf;
-use super::sieve::{can_have, groups};
+use super::sieve::{can_have, groups, long_groups};
 use crate::StoreError;
 use crate::db::Tx;
 use crate::prompt::REACH;
@@ -31,7 +31,11 @@ pub(super) fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t
         leaves: Vec::new(),
     };
     let mut asked: Vec<(Vec<u64>, Place<'t>)> = pieces
-        .map(|piece| (groups(piece).collect(), place(piece)))
+        .map(|piece| {
+            // The long ones let less through.
+            let asked = long_groups(piece).chain(groups(piece));
+            (asked.collect(), place(piece))
+        })
         .collect();
     tx.each(leaf::ALL, &[], &mut |row| {
         let sieve = row.bytes(1)?;

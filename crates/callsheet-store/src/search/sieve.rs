@@ -1,35 +1,51 @@
-//! Sieves: which groups of three characters a text has, in a few bits for each.
+//! Sieves: which groups of three characters a text has, and some longer ones, in a few bits for each.
 //!
 //! A text that has a group is always told to have it. One that has not is seldom told to, so that whoever asks for many
 //! groups at once is seldom sent to a text in vain.
 
 use std::collections::HashSet;
 
-/// So many bytes are spent on each group.
-const BYTES: usize = 1;
+/// How many bits a sieve has for each group, and how many of them are set. A text that is looked for has several long groups,
+/// so that each may let more through.
+const SHORT_BITS: (usize, u64) = (8, 5);
+const LONG_BITS: (usize, u64) = (3, 2);
 
-/// So many bits are set for each group.
-const BITS: u64 = 5;
+/// How many characters a long group has.
+const LONG: usize = 8;
 
-/// The groups of three characters of one or several texts, each once.
+/// The groups of one or several texts, each once.
 #[derive(Default)]
 pub(crate) struct Groups(HashSet<u64>);
 
 impl Groups {
-    /// Adds the groups of a text.
+    /// Adds the groups of three characters of a text.
     pub(crate) fn add(&mut self, text: &str) {
         self.0.extend(groups(text));
     }
 
+    /// Adds the long groups of a text.
+    pub(crate) fn add_long(&mut self, text: &str) {
+        self.0.extend(long_groups(text));
+    }
+
     /// Returns the sieve of all groups.
     pub(crate) fn sieve(&self) -> Vec<u8> {
-        let mut bits = vec![0; (self.0.len() * BYTES).max(1)];
+        let size: usize = self.0.iter().map(|group| bits(*group).0).sum();
+        let mut sieve = vec![0; size.div_ceil(8).max(1)];
         for group in &self.0 {
-            for (byte, mask) in places(*group, bits.len()) {
-                bits[byte] |= mask;
+            for (byte, mask) in places(*group, sieve.len()) {
+                sieve[byte] |= mask;
             }
         }
-        bits
+        sieve
+    }
+}
+
+fn bits(group: u64) -> (usize, u64) {
+    if group >> 63 == 1 {
+        LONG_BITS
+    } else {
+        SHORT_BITS
     }
 }
 
@@ -45,6 +61,27 @@ pub(crate) fn groups(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
+/// Returns half of the groups of eight characters of a text; a group by itself tells whether it is one of them.
+///
+/// Common words have the same three characters everywhere. What stands together seldom has the same eight.
+pub(crate) fn long_groups(text: &str) -> impl Iterator<Item = u64> {
+    let mut last = [0_u32; LONG];
+    let mut seen = 0;
+    text.chars().filter_map(move |c| {
+        last.rotate_left(1);
+        last[LONG - 1] = c.into();
+        seen = (seen + 1).min(LONG);
+        let fold = |group: u64, c: &u32| {
+            group
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .wrapping_add(u64::from(*c) + 1)
+        };
+        let group = mix(last.iter().fold(0, fold));
+        // The highest bit tells it from a short one.
+        (seen == LONG && group & 1 == 0).then_some(group | 1 << 63)
+    })
+}
+
 /// Tells whether a text with this sieve can have a group.
 pub(crate) fn can_have(sieve: &[u8], group: u64) -> bool {
     !sieve.is_empty() && places(group, sieve.len()).all(|(byte, mask)| sieve[byte] & mask != 0)
@@ -54,9 +91,9 @@ pub(crate) fn can_have(sieve: &[u8], group: u64) -> bool {
 fn places(group: u64, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
     let mixed = mix(group);
     let (start, step) = (mixed & 0xffff_ffff, mixed >> 32 | 1);
-    let bits = bytes as u64 * 8;
-    (0..BITS).map(move |nth| {
-        let bit = (start + nth * step) % bits;
+    let size = bytes as u64 * 8;
+    (0..bits(group).1).map(move |nth| {
+        let bit = (start + nth * step) % size;
         let byte = usize::try_from(bit / 8).unwrap_or(0);
         (byte, 1 << (bit % 8))
     })
@@ -78,6 +115,7 @@ mod tests {
     fn sieve(text: &str) -> Vec<u8> {
         let mut groups = Groups::default();
         groups.add(text);
+        groups.add_long(text);
         groups.sieve()
     }
 
@@ -87,7 +125,8 @@ mod tests {
             let from = text.floor_char_boundary(from.min(text.len()));
             let to = text.ceil_char_boundary((from + len).min(text.len()));
             let bits = sieve(&text);
-            prop_assert!(groups(&text[from..to]).all(|group| can_have(&bits, group)));
+            let part = &text[from..to];
+            prop_assert!(groups(part).chain(long_groups(part)).all(|group| can_have(&bits, group)));
         }
     }
 
@@ -97,6 +136,15 @@ mod tests {
         let distinct: HashSet<u64> = all.iter().copied().collect();
         assert_eq!((all.len(), distinct.len()), (4, 4));
         assert_eq!(groups("ab").count() + groups("").count(), 0);
+        assert_eq!(long_groups("1234567").count(), 0);
+        let numbers: Vec<String> = (0..400).map(|n| n.to_string()).collect();
+        let long: HashSet<u64> = long_groups(&numbers.join(" ")).collect();
+        assert!(
+            (600..800).contains(&long.len()),
+            "half of 1480: {}",
+            long.len()
+        );
+        assert!(long.iter().all(|group| group >> 63 == 1));
     }
 
     #[test]
