@@ -48,27 +48,43 @@ impl Texts {
         tx: &mut dyn Tx,
         prompt: &SealedPrompt,
     ) -> Result<Seal, StoreError> {
-        if self.bytes > MOST_BYTES {
-            *self = Self::default();
-        }
         let mut seal = documents(tx, prompt, &mut self.bases)?;
         let manifest = seal.manifest();
         let manifest = manifest.map_err(|error| told(tx, prompt, error.detail()))?;
         let sections = manifest.sections.iter().map(|section| section.fingerprint);
-        let names: BTreeSet<Fingerprint> = sections.collect();
+        seal.bodies = self.named(tx, sections.collect())?;
+        Ok(seal)
+    }
+
+    /// Returns the documents of a prompt, or what of them is not in order.
+    pub(super) fn documents(
+        &mut self,
+        tx: &mut dyn Tx,
+        prompt: &SealedPrompt,
+    ) -> Result<Result<Seal, String>, StoreError> {
+        proven(tx, prompt, &mut self.bases)
+    }
+
+    /// Returns texts by their names.
+    pub(super) fn named(
+        &mut self,
+        tx: &mut dyn Tx,
+        names: BTreeSet<Fingerprint>,
+    ) -> Result<BTreeMap<Fingerprint, Arc<[u8]>>, StoreError> {
+        if self.bytes > MOST_BYTES {
+            *self = Self::default();
+        }
         let missing = names.iter().filter(|name| !self.bodies.contains_key(name));
         let missing: Vec<Fingerprint> = missing.copied().collect();
         for (name, text) in body::get_all(tx, &missing)? {
             self.bytes += text.len();
             self.bodies.insert(name, text.into());
         }
-        let texts = names
-            .iter()
-            .filter_map(|name| self.bodies.get_key_value(name));
-        seal.bodies = texts
-            .map(|(name, text)| (*name, Arc::clone(text)))
-            .collect();
-        Ok(seal)
+        let found = names.into_iter().filter_map(|name| {
+            let text = self.bodies.get(&name)?;
+            Some((name, Arc::clone(text)))
+        });
+        Ok(found.collect())
     }
 }
 
@@ -87,7 +103,7 @@ pub(crate) fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError 
 }
 
 /// Returns a seal without its texts after proving that its documents are the sealed ones, or says why they are not.
-pub(super) fn proven(
+fn proven(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
     bases: &mut Bases,

@@ -6,8 +6,7 @@ use callsheet::{Fingerprint, Seal};
 
 use super::contents::Contents;
 use super::indexed::Index;
-use super::load::proven;
-use super::unit::Bases;
+use super::load::Texts;
 use super::{COLUMNS, SealedPrompt, read};
 use crate::db::{Row, Tx};
 use crate::verify::Audit;
@@ -131,7 +130,7 @@ struct Carried {
     sources: i64,
     /// Whether some prompt could not be looked into.
     unsure: bool,
-    bases: Bases,
+    texts: Texts,
 }
 
 impl Carried {
@@ -168,7 +167,7 @@ fn verify_prompt(
     carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
     let unsure = std::mem::replace(&mut carried.unsure, true);
-    let mut seal = match proven(tx, prompt, &mut carried.bases)? {
+    let mut seal = match carried.texts.documents(tx, prompt)? {
         Ok(seal) => seal,
         Err(why) => return Ok(vec![why]),
     };
@@ -179,12 +178,8 @@ fn verify_prompt(
     if named.iter().any(|name| damaged.names.contains(name)) {
         return Ok(Vec::new());
     }
-    let named: Vec<Fingerprint> = named.into_iter().collect();
-    match body::get_all(tx, &named) {
-        Ok(texts) => {
-            let texts = texts.into_iter();
-            seal.bodies = texts.map(|(name, text)| (name, text.into())).collect();
-        }
+    match carried.texts.named(tx, named) {
+        Ok(texts) => seal.bodies = texts,
         Err(StoreError::Damaged { why, .. }) => return Ok(vec![why]),
         Err(other) => return Err(other),
     }
