@@ -87,7 +87,7 @@ pub(crate) fn groups(rows: usize, columns: usize) -> String {
 }
 
 /// How many values a list has at most.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 1024;
 
 /// Runs a query about a list of values, as often as it takes; `sql` gets the placeholders for `in`.
 pub(crate) fn query_in<'v>(

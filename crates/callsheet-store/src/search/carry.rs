@@ -114,7 +114,7 @@ enum Walked {
 impl Search<'_> {
     /// Finds prompts until there are enough; tells whether there may be more.
     fn run(&mut self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
-        let mut places = look_up(tx, self.text)?;
+        let (mut places, all) = look_up(tx, self.text)?;
         places.sort_by_key(|place| place.leaves.len());
         let Some((rarest, others)) = places.split_first() else {
             return Ok(false);
@@ -126,9 +126,11 @@ impl Search<'_> {
             let spans = within.map_or(spans.clone(), |within| within.and(&spans));
             return Ok(!matches!(self.walk(tx, &spans, MOST_READ)?, Walked::All));
         }
-        let all = self.everything(tx)?;
-        if let Walked::Enough(_) = self.walk(tx, &all, NEWEST)? {
-            return Ok(true);
+        if leaves.len() > all / 4 {
+            let all = self.everything(tx)?;
+            if let Walked::Enough(_) = self.walk(tx, &all, NEWEST)? {
+                return Ok(true);
+            }
         }
         let leaves = self.holders.newest_first(tx, leaves)?;
         let mut all = Spans::default();

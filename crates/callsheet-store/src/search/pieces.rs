@@ -23,8 +23,12 @@ pub(super) struct Place<'t> {
     pub(super) leaves: Vec<Packed>,
 }
 
-/// Returns the pieces of a text with the leaves that can have them, the newest first; nothing if one is in none.
-pub(super) fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t>>, StoreError> {
+/// Returns the pieces of a text with the leaves that can have them, the newest first; nothing if one is in none. Returns how many
+/// leaves there are as well.
+pub(super) fn look_up<'t>(
+    tx: &mut dyn Tx,
+    text: &'t str,
+) -> Result<(Vec<Place<'t>>, usize), StoreError> {
     let pieces = pieces(text).into_iter();
     let place = |piece| Place {
         piece,
@@ -37,7 +41,9 @@ pub(super) fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t
             (asked.collect(), place(piece))
         })
         .collect();
+    let mut all = 0;
     tx.each(leaf::ALL, &[], &mut |row| {
+        all += 1;
         let sieve = row.bytes(1)?;
         let mut packed: Option<Packed> = None;
         for (groups, place) in &mut asked {
@@ -54,7 +60,8 @@ pub(super) fn look_up<'t>(tx: &mut dyn Tx, text: &'t str) -> Result<Vec<Place<'t
     if asked.iter().any(|(_, place)| place.leaves.is_empty()) {
         asked.clear();
     }
-    Ok(asked.into_iter().map(|(_, place)| place).collect())
+    let places = asked.into_iter().map(|(_, place)| place);
+    Ok((places.collect(), all))
 }
 
 /// Returns pieces of a text that are spread over all of it, each short enough to stand in a section or an edge.
