@@ -40,7 +40,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Recipes: the name, what stands between files, and what before all of them.
-const RECIPES: [(&str, &str, &str); 3] = [
+pub(crate) const RECIPES: [(&str, &str, &str); 3] = [
     ("first", "\\n\\n", ""),
     ("second", "", ""),
     (
@@ -76,7 +76,7 @@ impl Dice {
     }
 }
 
-fn recipe((name, separator, open): (&str, &str, &str)) -> Recipe {
+pub(crate) fn recipe((name, separator, open): (&str, &str, &str)) -> Recipe {
     let file = match name {
         "third" => "open = \"<{{path}}>\\n\"\nclose = \"\\n</{{path}}>\"\n",
         _ => "",
@@ -89,7 +89,7 @@ fn recipe((name, separator, open): (&str, &str, &str)) -> Recipe {
     Recipe::parse(name, &format!("callsheet/recipes/{name}"), folder).unwrap()
 }
 
-fn composed(recipe: &Recipe, files: &BTreeMap<&str, String>) -> Seal {
+pub(crate) fn composed(recipe: &Recipe, files: &BTreeMap<&str, String>) -> Seal {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let file = folder.path().join(path);
