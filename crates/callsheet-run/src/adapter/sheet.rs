@@ -1,0 +1,145 @@
+//! Sheets: what a CLI takes, as data. A project may change any of it in `[adapters.NAME]`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::StopSignal;
+use crate::{Permissions, RunError};
+
+/// What a CLI takes.
+///
+/// Lists of arguments have placeholders: `{model}`, `{tools}` (the list, separated by commas), `{prompt_file}`,
+/// `{system_file}`, `{cwd}` and `{state}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sheet {
+    /// The adapter.
+    pub name: String,
+    /// The product, for people.
+    pub title: String,
+    /// Where to get it, for people.
+    #[serde(default)]
+    pub install: String,
+    /// The beginning of the command line.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The arguments that make the CLI print its version.
+    #[serde(default)]
+    pub version: Vec<String>,
+    /// The versions whose output is known.
+    #[serde(default)]
+    pub versions: Vec<String>,
+    /// The arguments that every run has.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The arguments that name the model.
+    #[serde(default)]
+    pub model: Vec<String>,
+    /// The models that people choose from; any other name is passed on too.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// The arguments that hand the system text over.
+    #[serde(default)]
+    pub system: Vec<String>,
+    /// The arguments that allow tools.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// The arguments that deny tools.
+    #[serde(default)]
+    pub deny: Vec<String>,
+    /// The arguments of each permission.
+    #[serde(default)]
+    pub permissions: BTreeMap<String, Vec<String>>,
+    /// The arguments that come last.
+    #[serde(default)]
+    pub last: Vec<String>,
+    /// Variables that every run has.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Variables that every run has whose CLI has a state folder of its own; `{state}` is that folder.
+    #[serde(default)]
+    pub isolated_env: BTreeMap<String, String>,
+    /// The variables with a key; they are passed on where they are set.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// Further variables that are passed on where they are set, such as the address of the server.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
+    /// The signal that the CLI takes as a request to stop.
+    #[serde(default)]
+    pub stop: StopSignal,
+    /// The most bytes that a prompt may have.
+    #[serde(default)]
+    pub most_prompt_bytes: Option<u64>,
+    /// What of the user's own configuration comes along when the CLI has no state folder of its own.
+    #[serde(default)]
+    pub ambient: Ambient,
+    /// Other values of the keys above, under a name that a runner can ask for.
+    #[serde(default)]
+    pub profiles: BTreeMap<String, toml::Table>,
+}
+
+/// Where a CLI finds the user's own instructions, hooks and MCP servers. Paths below the home folder begin with `~/`; all
+/// others are below the folder that the agent works in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ambient {
+    /// Files with instructions.
+    pub instructions: Vec<String>,
+    /// Settings files, JSON or TOML, whose table of this name has hooks.
+    pub hooks: BTreeMap<String, String>,
+    /// Settings files, JSON or TOML, whose table of this name has MCP servers.
+    pub mcp_servers: BTreeMap<String, String>,
+}
+
+impl Sheet {
+    /// Reads a sheet with what a project changes of it, and a profile of it over that.
+    pub fn parse(
+        text: &str,
+        changes: Option<&toml::Table>,
+        profile: Option<&str>,
+    ) -> Result<Self, RunError> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error| RunError::Input(error.to_string()))?;
+        if let Some(changes) = changes {
+            merge(&mut table, changes);
+        }
+        if let Some(name) = profile {
+            let profiles = table.get("profiles").and_then(toml::Value::as_table);
+            let Some(chosen) = profiles
+                .and_then(|profiles| profiles.get(name))
+                .and_then(toml::Value::as_table)
+                .cloned()
+            else {
+                let adapter = table.get("name").and_then(toml::Value::as_str);
+                let adapter = adapter.unwrap_or_default();
+                return Err(RunError::Input(format!(
+                    "adapter `{adapter}` has no profile `{name}`"
+                )));
+            };
+            merge(&mut table, &chosen);
+        }
+        table
+            .try_into()
+            .map_err(|error: toml::de::Error| RunError::Input(error.message().to_owned()))
+    }
+
+    /// Returns the arguments of a permission.
+    pub fn permission(&self, permissions: Permissions) -> &[String] {
+        let arguments = self.permissions.get(permissions.as_str());
+        arguments.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Puts the values of one table over those of another, tables into tables.
+fn merge(table: &mut toml::Table, over: &toml::Table) {
+    for (name, value) in over {
+        match (table.get_mut(name), value) {
+            (Some(toml::Value::Table(inner)), toml::Value::Table(value)) => merge(inner, value),
+            _ => {
+                table.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The one error type of this crate: what a caller can branch on, and a sentence.
+
+use std::fmt;
+use std::io;
+
+use callsheet_store::StoreError;
+
+/// Why a run could not be started, driven or looked at.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Something a person wrote is wrong: a runner, a script, an adapter's name.
+    Input(String),
+    /// The machine refused: a file, a process, git.
+    Refused {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// Nothing is started now: the account is parked or stopped, or a limit is reached.
+    NotNow(String),
+    /// The store refused.
+    Store(StoreError),
+}
+
+impl RunError {
+    /// Makes the error of something that the machine refused.
+    pub fn refused(what: impl Into<String>, cause: io::Error) -> Self {
+        Self::Refused {
+            what: what.into(),
+            cause,
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(why) | Self::NotNow(why) => f.write_str(why),
+            Self::Refused { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<StoreError> for RunError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
