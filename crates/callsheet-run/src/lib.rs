@@ -13,5 +13,5 @@ mod verdict;
 pub use adapter::{Adapter, Order, Plan, Reader, Sheet};
 pub use error::RunError;
 pub use event::{AgentEvent, Usage};
-pub use runner::{Isolate, Limits, Permissions, PromptBy, Runner};
+pub use runner::{Isolate, Limits, Permissions, PromptBy, Runner, SomeLimits};
 pub use verdict::{Class, Consequence, Ending, Outcome, Verdict};

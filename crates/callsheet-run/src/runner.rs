@@ -37,7 +37,7 @@ pub struct Runner {
     /// How the adapter `command` hands the prompt over.
     pub prompt: PromptBy,
     /// How long things may take, and how many at once.
-    pub limits: Limits,
+    pub limits: SomeLimits,
 }
 
 /// Whether a CLI gets a state folder of its own.
@@ -108,9 +108,32 @@ pub enum PromptBy {
     File,
 }
 
-/// How long things may take, and how many at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// What a project or an adapter sets of the limits of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+pub struct SomeLimits {
+    /// Seconds until the first output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<u64>,
+    /// Seconds without any output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_s: Option<u64>,
+    /// Seconds after the final event until the process is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_s: Option<u64>,
+    /// Seconds in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_s: Option<u64>,
+    /// Megabytes of output, both streams together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_mb: Option<u64>,
+    /// How many runs of the runner there may be at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
+}
+
+/// How long a run may take, and how much it may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Seconds until the first output.
     pub start_s: u64,
@@ -120,18 +143,20 @@ pub struct Limits {
     pub exit_s: u64,
     /// Seconds in all.
     pub total_s: u64,
-    /// How many runs of the runner there may be at once.
-    pub runs: Option<usize>,
+    /// Megabytes of output, both streams together.
+    pub output_mb: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
+impl Limits {
+    /// Returns the limits of a run: what the runner sets, else what the adapter sets, else a default.
+    pub fn of(runner: &SomeLimits, adapter: &SomeLimits) -> Self {
+        let or = |one: Option<u64>, other: Option<u64>, default| one.or(other).unwrap_or(default);
         Self {
-            start_s: 60,
-            idle_s: 600,
-            exit_s: 20,
-            total_s: 5400,
-            runs: None,
+            start_s: or(runner.start_s, adapter.start_s, 60),
+            idle_s: or(runner.idle_s, adapter.idle_s, 600),
+            exit_s: or(runner.exit_s, adapter.exit_s, 20),
+            total_s: or(runner.total_s, adapter.total_s, 5400),
+            output_mb: or(runner.output_mb, adapter.output_mb, 4096),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::launch::StopSignal;
-use crate::{Permissions, RunError};
+use crate::{Permissions, RunError, SomeLimits};
 
 /// What a CLI takes.
 ///
@@ -72,6 +72,9 @@ pub struct Sheet {
     /// The most bytes that a prompt may have.
     #[serde(default)]
     pub most_prompt_bytes: Option<u64>,
+    /// How long a run of this CLI may take, where that differs from others.
+    #[serde(default)]
+    pub limits: SomeLimits,
     /// What of the user's own configuration comes along when the CLI has no state folder of its own.
     #[serde(default)]
     pub ambient: Ambient,
