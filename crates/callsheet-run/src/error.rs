@@ -11,6 +11,15 @@ use callsheet_store::StoreError;
 pub enum RunError {
     /// Something a person wrote is wrong: a runner, a script, an adapter's name.
     Input(String),
+    /// There is no such thing.
+    Unknown {
+        /// What was looked for, such as `runner`.
+        what: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
     /// The machine refused: a file, a process, git.
     Refused {
         /// What was tried.
@@ -38,6 +47,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(why) | Self::NotNow(why) => f.write_str(why),
+            Self::Unknown { what, name, .. } => write!(f, "no {what} `{name}`"),
             Self::Refused { what, cause } => write!(f, "{what}: {cause}"),
             Self::Store(error) => error.fmt(f),
         }

@@ -28,6 +28,8 @@ pub struct Order<'a> {
     pub allow: &'a [String],
     /// Tools that are denied.
     pub deny: &'a [String],
+    /// The prompt. It travels as a file; an adapter looks at it only to refuse what its CLI would change.
+    pub prompt: &'a str,
     /// The text for the system prompt.
     pub system: Option<&'a str>,
     /// The private folder of the run; its files `prompt` and `system` are there, where there is such a text.
@@ -84,6 +86,12 @@ pub struct Plan {
 pub trait Adapter: Send + Sync {
     /// Returns how an agent is started.
     fn plan(&self, order: &Order<'_>) -> Result<Plan, RunError>;
+
+    /// Returns files that may be the program itself, where `program` is a script that only starts it.
+    fn natives(&self, program: &Path) -> Vec<PathBuf> {
+        let _ = program;
+        Vec::new()
+    }
 
     /// Returns what reads the output of one run.
     fn reader(&self) -> Box<dyn Reader>;
