@@ -2,20 +2,22 @@
 
 use serde_json::Value as Json;
 
-use super::{Audit, marked};
+use super::{Audit, CHANGED, marked};
 use crate::db::{Row, Tx, Value};
+use crate::run::{STOPPING, mark_of};
 use crate::{Id, StoreError};
 
 const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r.queued_at, r.mark, \
     r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
-    a.project, a.state, s.project \
+    a.project, a.state, s.project, r.request, r.stop_requested_at, \
+    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end \
     from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt order by r.key";
 
 const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
 
 /// Checks runs one by one.
 pub(super) fn runs(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    tx.each(RUNS, &[], &mut |row| {
+    tx.each(RUNS, &[STOPPING.into()], &mut |row| {
         let what = || format!("run {}", row.text(1).unwrap_or("?"));
         audit.row("runs", what, || run(&row));
         Ok(())
@@ -46,15 +48,18 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
         row.text(5)?.into(),
         row.int(6)?.into(),
     ];
+    let request = row.maybe(20, Row::text)?;
     let says = |wrong: bool, what: &str| wrong.then(|| what.to_owned());
     let id = row.text(1)?;
     let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
-    Ok(marked(row, 7, "run", &values)?
+    let matches = row.bytes(7)? == mark_of(&values, request);
+    Ok(says(!matches, CHANGED)
         .or(says(!is_id, "has an id that is none"))
         .or(says(
             row.maybe(19, Row::int)? != Some(row.int(2)?),
             "has a prompt of another project",
         ))
+        .or(request.and_then(not_json("a request")))
         .or(parent(row)?)
         .or(state(row)?))
 }
@@ -79,9 +84,23 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
     let held = there(9)? && row.int(10)? > 0 && there(12)?;
     let over = there(13)? && there(14)? && there(16)?;
     let started = there(9)? || row.int(10)? > 0 || there(12)? || row.int(15)? > 0;
+    let stopping = row.maybe(21, Row::int)?;
     let fits = match row.text(8)? {
-        "queued" => !started && !there(11)? && !there(13)? && !there(14)? && !there(16)?,
-        "running" => held && there(11)? && !there(13)? && !there(14)? && !there(16)?,
+        "queued" => {
+            !started
+                && stopping.is_none()
+                && !there(11)?
+                && !there(13)?
+                && !there(14)?
+                && !there(16)?
+        }
+        "running" => {
+            held && stopping == row.maybe(22, Row::int)?
+                && there(11)?
+                && !there(13)?
+                && !there(14)?
+                && !there(16)?
+        }
         "finished" => held && !there(11)? && over,
         _ => false,
     };
@@ -98,7 +117,7 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
 }
 
 fn end(row: &Row) -> Result<Option<String>, StoreError> {
-    let values: [Value<'_>; 7] = [
+    let mut values: Vec<Value<'_>> = vec![
         row.int(0)?.into(),
         row.text(9)?.into(),
         row.int(10)?.into(),
@@ -107,11 +126,17 @@ fn end(row: &Row) -> Result<Option<String>, StoreError> {
         row.text(14)?.into(),
         row.int(15)?.into(),
     ];
+    values.extend(row.maybe(21, Row::int)?.map(Value::from));
     if let Some(wrong) = marked(row, 16, "finish", &values)? {
         return Ok(Some(wrong));
     }
-    let outcome = serde_json::from_str::<Json>(row.text(14)?);
-    Ok(outcome
-        .err()
-        .map(|error| format!("has an outcome that is no JSON: {error}")))
+    Ok(not_json("an outcome")(row.text(14)?))
+}
+
+/// Says what is wrong with a document.
+fn not_json(what: &str) -> impl Fn(&str) -> Option<String> {
+    move |text| {
+        let error = serde_json::from_str::<Json>(text).err()?;
+        Some(format!("has {what} that is not JSON: {error}"))
+    }
 }
