@@ -2,7 +2,7 @@
 //!
 //! A project is found by its name and made at its first use; it is never renamed or removed.
 
-use crate::db::{Tx, Value};
+use crate::db::{Dialect, Tx, Value};
 use crate::{Store, StoreError, mark};
 
 /// A project of a store.
@@ -49,6 +49,18 @@ impl Store {
         })
         .await
     }
+}
+
+/// Writers of events take the same lock, and nobody else needs it: rows that refer to the project only need its key.
+const LOCK: &str = "select key from project where key = $1 for no key update";
+
+/// Waits until nobody else has locked the project; holds until the transaction ends.
+pub(crate) fn lock(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    // The one writer of a file is alone anyway.
+    if tx.dialect() == Dialect::Postgres {
+        tx.query(LOCK, &[key.into()])?;
+    }
+    Ok(())
 }
 
 /// Finds a project.

@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 
 use crate::db::{Row, Tx, Value};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{Store, StoreError, mark};
 
 const GET: &str = "select value from setting where project = $1 and name = $2";
@@ -38,6 +38,30 @@ impl Store {
         check(name)?;
         let (key, name, value) = (project.key, name.to_owned(), value.to_string());
         self.write(move |tx| set(tx, key, &name, &value)).await
+    }
+
+    /// Changes a setting by what it is now, with nobody in between; nothing changes where `change` gives nothing.
+    pub async fn change_setting<F>(
+        &self,
+        project: &Project,
+        name: &str,
+        change: F,
+    ) -> Result<(), StoreError>
+    where
+        F: Fn(Option<Json>) -> Option<Json> + Send + 'static,
+    {
+        check(name)?;
+        let (key, name) = (project.key, name.to_owned());
+        self.write(move |tx| {
+            project::lock(tx, key)?;
+            let found = tx.first(GET, &[key.into(), (&name).into()])?;
+            let now = found.map(|row| parsed(&row, 0, &name)).transpose()?;
+            match change(now) {
+                Some(value) => set(tx, key, &name, &value.to_string()),
+                None => Ok(()),
+            }
+        })
+        .await
     }
 
     /// Returns all settings of a project in the order of their names.

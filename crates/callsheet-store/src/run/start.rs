@@ -7,12 +7,8 @@ use std::time::Duration;
 
 use super::{NewRun, Run, list, queue};
 use crate::claim::{self, Claim};
-use crate::db::{Dialect, Tx};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{Store, StoreError};
-
-/// Writers of events take the same lock, and nobody else needs it: rows that refer to the project only need its key.
-const LOCK: &str = "select key from project where key = $1 for no key update";
 
 const CLAIM: &str = "update run set state = 'running', worker = $1, attempt = 1, lease_until = $2, started_at = $3 \
     where key = $4 returning key, project, attempt";
@@ -43,7 +39,7 @@ impl Store {
     {
         let (project, worker) = (project.clone(), worker.to_owned());
         self.write(move |tx| {
-            lock(tx, &project)?;
+            project::lock(tx, project.key)?;
             if let Err(reason) = admit(&list::running(tx, project.key)?) {
                 return Ok(Err(reason));
             }
@@ -84,12 +80,4 @@ impl Store {
         })
         .await
     }
-}
-
-/// Waits until nobody else starts a run of the project; holds until the transaction ends.
-fn lock(tx: &mut dyn Tx, project: &Project) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Postgres {
-        tx.query(LOCK, &[project.key.into()])?;
-    }
-    Ok(())
 }

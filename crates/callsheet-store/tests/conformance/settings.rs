@@ -6,7 +6,10 @@ use serde_json::json;
 use crate::on_both;
 use crate::place::{Place, findings};
 
-on_both!(settings_are_kept_per_project);
+on_both!(
+    settings_are_kept_per_project,
+    a_setting_is_changed_with_nobody_in_between,
+);
 
 fn settings_are_kept_per_project(place: &Place) {
     let store = place.open();
@@ -38,5 +41,27 @@ fn settings_are_kept_per_project(place: &Place) {
         refused.to_string(),
         "`Scope` is no name of a setting; one reads like `scope.defaultExclude`"
     );
+    assert_eq!(findings(&store), []);
+}
+
+fn a_setting_is_changed_with_nobody_in_between(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("one")).unwrap();
+    let name = "accounts.standing";
+    let count = |value: Option<serde_json::Value>| {
+        let before = value.and_then(|value| value.as_i64()).unwrap_or(0);
+        Some(json!(before + 1))
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    block_on(store.change_setting(&project, name, count)).unwrap();
+                }
+            });
+        }
+    });
+    block_on(store.change_setting(&project, name, |_| None)).unwrap();
+    assert_eq!(block_on(store.setting(&project, name)).unwrap(), Some(json!(40)));
     assert_eq!(findings(&store), []);
 }
