@@ -66,6 +66,14 @@ impl Follower {
         }
     }
 
+    /// Waits on this thread until there may be news of any kind; `false` if `timeout` passes without any.
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
+        match block_until(self.changed(), Instant::now() + timeout) {
+            Some(changed) => changed.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     /// Returns the number of the last event that was handed out.
     pub fn seq(&self) -> i64 {
         self.seq

@@ -1,0 +1,243 @@
+//! `exec`: composes a prompt, seals it, hands it to an agent and ends with the facts.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use callsheet::Composition;
+use callsheet::recipe::Shape;
+use callsheet::Role;
+use callsheet_run::document::{Status, document};
+use callsheet_run::drive::{self, Job, Most};
+use callsheet_run::{Resolved, RunError};
+use callsheet_store::{Run, RunKind};
+
+use crate::commands::compose::Files;
+use crate::failure::{Failure, NEGATIVE, REFUSED};
+use crate::live::Live;
+use crate::options::{BudgetArgs, InputArgs, Keeping};
+use crate::output::Output;
+use crate::project::Project;
+use crate::{report, run, store};
+
+/// Compose a prompt, seal it, hand it to an agent, and end with the facts
+///
+/// The agent works in the project's own folder. What it says is on record and counts for nothing: the table at the end
+/// has what was observed. The last line on stdout is the id of the run. Ctrl-C stops the agent and everything that it
+/// started; the second one does so at once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exits with 0 if the run completed, with 1 if it did not, with 3 if the agent could not be started.
+
+Examples:
+  callsheet exec run --input task.yaml
+  callsheet exec review --runner claude
+  callsheet exec review -D range=main..HEAD --runner codex --model gpt-5.2
+  callsheet exec injection --input dev.yaml --prompt '/dev-story 2a-1'
+  callsheet exec run --input task.yaml --json | jq .changed_files")]
+pub(crate) struct Args {
+    /// The recipe: one of `callsheet recipe list`
+    recipe: String,
+
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+
+    /// Who runs it: a runner of callsheet.toml, or claude, codex, gemini or opencode [default: see `callsheet doctor`]
+    #[arg(long, value_name = "NAME")]
+    runner: Option<String>,
+
+    /// The model, in the words of the CLI, instead of the runner's
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Give the composed text as system text, and this as the prompt; `@FILE` reads a file
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+
+    /// Try an account once that is parked or stopped; a success opens it again
+    #[arg(long)]
+    probe: bool,
+
+    /// Print the table of sections on stderr before the run
+    #[arg(long)]
+    explain: bool,
+}
+
+/// What an agent is given.
+struct Texts {
+    prompt: String,
+    system: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let runners = project.runners();
+        let name = run::choose(project, self.runner.as_deref())?;
+        let mut runner = runners.resolve(&name, project.root())?;
+        if let Some(model) = &self.model {
+            runner.runner.model = Some(model.clone());
+        }
+        let options = self.budget.options(self.explain);
+        let composed =
+            (self.input).compose_for(project, &self.recipe, &options, Keeping::Seal)?;
+        if self.explain {
+            out.say(report::table(&composed.composition.manifest).trim_end());
+        }
+        let texts = self.texts(&composed.composition)?;
+        let recording = run::script(project, &runner)?;
+        let sealed = self.files.keep(project, &composed, out)?;
+        let sealed = sealed.ok_or_else(|| Failure::input("nothing was sealed"))?;
+        sealed.tell(out);
+        self.files.write_prompt(&composed.composition)?;
+
+        let opened = store::open_to_write(project)?;
+        let home = store::folder(project);
+        run::tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
+        say_terms(&runner, out);
+        let program = std::env::current_exe()
+            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+        let environment = run::environment();
+        let cwd = run::real(project.root())?;
+        let account = project.settings.accounts.get(&runner.account);
+        let job = Job {
+            store: &opened.store,
+            project: &opened.project,
+            home: &home,
+            cwd: &cwd,
+            kind: RunKind::First,
+            parent: None,
+            sealed: sealed.id,
+            prompt: &texts.prompt,
+            system: texts.system.as_deref(),
+            runner: &runner,
+            environment: &environment,
+            program: &program,
+            script: recording.as_ref().map(run::Script::path),
+            most: Most {
+                project: project.settings.limits.runs,
+                account: account.and_then(|account| account.runs),
+            },
+            probe: self.probe,
+        };
+        let mut live = Live::new(&runner, out)?;
+        let finished = drive::run(&job, &mut live);
+        live.end();
+        let finished = finished.map_err(|error| not_now(error, &runner))?;
+        end(&finished, out)
+    }
+
+    /// Returns what the agent is given: a system prompt goes the way of system texts.
+    fn texts(&self, composition: &Composition) -> Result<Texts, Failure> {
+        let given = self.prompt.as_deref().map(read_prompt).transpose()?;
+        let all = composition.rendered().into_owned();
+        match (composition.prompt.shape, given) {
+            (Shape::Messages, given) => messages(composition, given),
+            (_, Some(prompt)) => Ok(Texts {
+                prompt,
+                system: Some(composition.text.clone()).filter(|text| !text.is_empty()),
+            }),
+            (Shape::System, None) => Err(Failure::input(format!(
+                "recipe `{}` composes a system prompt, and an agent needs a prompt too",
+                self.recipe
+            ))
+            .hint("`--prompt TEXT` gives one")),
+            (Shape::Text, None) => Ok(Texts {
+                prompt: all,
+                system: None,
+            }),
+        }
+    }
+}
+
+/// Splits messages into what the agent is told to be and what it is told to do.
+fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, Failure> {
+    let messages = composition.messages();
+    if messages.iter().any(|message| message.role == Role::Assistant) {
+        return Err(Failure::input(
+            "the messages have answers of an assistant, which no agent CLI takes",
+        ));
+    }
+    let join = |role: Role| {
+        let texts: Vec<&str> = messages
+            .iter()
+            .filter(|message| message.role == role)
+            .map(|message| message.content.as_str())
+            .collect();
+        Some(texts.join("\n\n")).filter(|text| !text.is_empty())
+    };
+    let prompt = match (given, join(Role::User)) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::input(
+                "the messages have a prompt already; leave out `--prompt`",
+            ));
+        }
+        (Some(prompt), None) | (None, Some(prompt)) => prompt,
+        (None, None) => {
+            return Err(Failure::input("the messages have no prompt of a user")
+                .hint("`--prompt TEXT` gives one"));
+        }
+    };
+    Ok(Texts {
+        prompt,
+        system: join(Role::System),
+    })
+}
+
+fn read_prompt(text: &str) -> Result<String, Failure> {
+    let prompt = match text.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(Path::new(file))
+            .map_err(|cause| Failure::input(format!("{file}: {}", crate::failure::cause_text(&cause))))?,
+        None => text.to_owned(),
+    };
+    if prompt.trim().is_empty() {
+        return Err(Failure::input("the prompt of `--prompt` is empty"));
+    }
+    Ok(prompt)
+}
+
+/// Says what the agent may do, before it does anything.
+fn say_terms(runner: &Resolved, out: Output) {
+    let model = runner.runner.model.as_deref();
+    let model = model.map_or_else(String::new, |model| format!(", model {model}"));
+    let permissions = runner.permissions.as_str();
+    out.say(&format!(
+        "runner {}: {}{model}, permissions {permissions}",
+        runner.name, runner.sheet.title
+    ));
+}
+
+fn not_now(error: RunError, runner: &Resolved) -> Failure {
+    let parked = matches!(&error, RunError::NotNow(why) if why.starts_with("account `"));
+    let failure = Failure::from(error);
+    if parked {
+        let account = &runner.account;
+        return failure.hint(format!(
+            "`--probe` tries account `{account}` once; a success opens it again"
+        ));
+    }
+    failure
+}
+
+/// Prints what was observed; the last line is the id.
+fn end(finished: &Run, out: Output) -> Result<ExitCode, Failure> {
+    let document = document(finished);
+    if out.json {
+        out.document(&document)?;
+    } else {
+        out.text(&run::facts(&document))?;
+        out.data(format!("{}\n", finished.id))?;
+    }
+    let status = document["status"].as_str();
+    Ok(if status == Some(Status::Completed.as_str()) {
+        ExitCode::SUCCESS
+    } else if document["class"] == "environment" && document["termination"].is_null() {
+        ExitCode::from(REFUSED)
+    } else {
+        ExitCode::from(NEGATIVE)
+    })
+}

@@ -1,0 +1,242 @@
+//! The end of a run: what the process, git and the final event say together, on record before anything is removed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use callsheet_store::{Project, Run, Store, StoreError, block_on};
+use serde_json::{Value, json};
+
+use super::clocks::Expired;
+use super::folder::RunFolder;
+use super::start::now;
+use super::watch::{Ended, Steps, Stopped};
+use crate::account::{self, Standings};
+use crate::document::{Observed, Status, Termination};
+use crate::{Class, Consequence, Limits, Outcome, RunError, Verdict, facts};
+
+/// How long a store that refuses is tried again.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Less room than this on the disk explains a failure.
+const NO_ROOM: u64 = 64 << 10;
+
+/// Where a run took place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) store: &'a Store,
+    pub(super) project: &'a Project,
+    pub(super) cwd: &'a Path,
+    pub(super) account: &'a str,
+}
+
+/// Observes what an agent did, finishes its run and returns it.
+pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> {
+    let judged = judge(&ended);
+    if let (Some(prompt), Some(exited)) = (&mut ended.known.delivered.prompt, ended.steps.exited) {
+        prompt.read = exited.read;
+    }
+    let observed = observed(scene, &ended, judged.clone());
+    let mut outcome = json!(ended.known);
+    merge(&mut outcome, json!(observed));
+    ended.folder.make_room();
+    finish(scene, &ended, &outcome)?;
+    if let Err(StoreError::Unavailable { .. }) = note_account(scene, &judged.verdict) {
+        // The run itself is on record; the next failure says the same of the account.
+    }
+    // What is left of a folder is removed by whoever settles runs next.
+    let _ = ended.folder.remove();
+    Ok(block_on(
+        scene.store.run(scene.project, ended.claim.run.id.as_str()),
+    )?)
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Value::Object(into), Value::Object(from)) = (into, from) {
+        into.extend(from);
+    }
+}
+
+fn finish(scene: &Scene<'_>, ended: &Ended, outcome: &Value) -> Result<(), RunError> {
+    let since = Instant::now();
+    loop {
+        match block_on(scene.store.finish_run(&ended.claim, outcome)) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {
+                let run = ended.claim.run.id;
+                return Err(RunError::NotNow(format!(
+                    "run `{run}` was settled by another process"
+                )));
+            }
+            Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(250));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What the end means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    status: Status,
+    termination: Option<Termination>,
+    reason: Option<String>,
+    verdict: Verdict,
+}
+
+/// Decides how a run ended: by the final event and the exit code together, and by what we did ourselves.
+fn judge(ended: &Ended) -> Judged {
+    let steps = &ended.steps;
+    let (code, signal) = steps
+        .exited
+        .map_or((None, None), |exited| (exited.code, exited.signal));
+    // A process that lingers after its final event had to be ended; the event stands.
+    let lingered = ended.stopped == Some(Stopped::Expired(Expired::Exit));
+    let verdict = if lingered {
+        ended.ingest.verdict(Some(0), None)
+    } else {
+        ended.ingest.verdict(code, signal)
+    };
+    let judged = decide(steps, ended.stopped, verdict, &ended.limits);
+    explained(judged, ended)
+}
+
+fn decide(
+    steps: &Steps,
+    stopped: Option<Stopped>,
+    verdict: Verdict,
+    limits: &Limits,
+) -> Judged {
+    if let Some(why) = &steps.not_spawned {
+        return Judged {
+            status: Status::Failed,
+            termination: None,
+            reason: Some(why.clone()),
+            verdict: Verdict::failure(Class::Environment),
+        };
+    }
+    let own = match steps.exited {
+        Some(exited) if exited.code.is_some() => Some(Termination::Exit),
+        Some(_) => Some(Termination::Signal),
+        None => None,
+    };
+    let clean = steps.exited.is_some_and(|exited| exited.code == Some(0));
+    let succeeded = verdict.outcome == Outcome::Succeeded;
+    let with = |status, termination, reason: Option<String>, verdict| Judged {
+        status,
+        termination,
+        reason,
+        verdict,
+    };
+    match stopped {
+        // It was done before it heard of the stop.
+        Some(Stopped::Asked) if succeeded && clean => {
+            with(Status::Completed, own, None, verdict)
+        }
+        Some(Stopped::Asked) => with(
+            Status::Cancelled,
+            Some(Termination::Cancelled),
+            None,
+            Verdict::failure(Class::Cancelled),
+        ),
+        Some(Stopped::Expired(Expired::Exit)) => {
+            let status = status_of(&verdict);
+            let reason = Some(Expired::Exit.sentence(limits));
+            with(status, Some(Termination::Timeout), reason, verdict)
+        }
+        Some(Stopped::Expired(expired)) => with(
+            Status::Failed,
+            Some(Termination::Timeout),
+            Some(expired.sentence(limits)),
+            Verdict::failure(Class::Incomplete),
+        ),
+        None if steps.exited.is_none() || steps.orphaned => with(
+            Status::Failed,
+            own,
+            Some("callsheet ended before the agent did".to_owned()),
+            Verdict::failure(Class::Incomplete),
+        ),
+        None => with(status_of(&verdict), own, None, verdict),
+    }
+}
+
+fn status_of(verdict: &Verdict) -> Status {
+    match (verdict.outcome, verdict.class) {
+        (Outcome::Succeeded, _) => Status::Completed,
+        (_, Some(Class::Cancelled)) => Status::Cancelled,
+        _ => Status::Failed,
+    }
+}
+
+/// Adds what the CLI said, and tells a full disk from an agent that failed by itself.
+fn explained(mut judged: Judged, ended: &Ended) -> Judged {
+    if judged.status != Status::Failed {
+        return judged;
+    }
+    let stderr = ended.ingest.stderr();
+    let vague = matches!(
+        judged.verdict.class,
+        Some(Class::Incomplete | Class::Unknown)
+    );
+    if vague && (no_room(&ended.folder) || stderr.contains("No space left on device")) {
+        judged.verdict = Verdict::failure(Class::Environment);
+        judged.reason = Some("no space left on the disk".to_owned());
+    }
+    if judged.reason.is_none() {
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+        let said = ended.ingest.seen().error.clone();
+        judged.reason = said.or_else(|| last.map(|line| line.trim().chars().take(500).collect()));
+    }
+    judged
+}
+
+fn no_room(folder: &RunFolder) -> bool {
+    rustix::fs::statvfs(folder.path())
+        .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < NO_ROOM)
+}
+
+fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
+    let seen = ended.ingest.seen();
+    let exited = ended.steps.exited;
+    let after = facts::after(scene.cwd, ended.folder.path(), ended.known.start_tree.as_deref());
+    let class = judged.verdict.class;
+    Observed {
+        status: judged.status,
+        class,
+        termination: judged.termination,
+        exit_code: exited.and_then(|exited| exited.code),
+        signal: exited.and_then(|exited| exited.signal),
+        reason: judged.reason,
+        resets_at: judged.verdict.resets_at,
+        charged: class.is_some_and(|class| class.consequence() == Consequence::Charge),
+        head: after.head,
+        dirty: after.dirty,
+        changed_files: after.changed_files,
+        usage: seen.usage,
+        answered_by: seen.model.clone(),
+        session: seen.session.clone(),
+        unknown: seen.unknown,
+        leftovers: ended.steps.leftovers.clone(),
+        settled: ended.settled,
+    }
+}
+
+/// Parks, stops or opens the account, by how the run ended.
+fn note_account(scene: &Scene<'_>, verdict: &Verdict) -> Result<(), StoreError> {
+    let (account, verdict) = (scene.account.to_owned(), verdict.clone());
+    let at = now();
+    block_on(
+        scene.store
+            .change_setting(scene.project, account::SETTING, move |value| {
+                let mut standings: Standings = value
+                    .and_then(|value| serde_json::from_value(value).ok())
+                    .unwrap_or_default();
+                let before = standings.clone();
+                match account::after(standings.get(&account), &verdict, at) {
+                    Some(standing) => standings.insert(account.clone(), standing),
+                    None => standings.remove(&account),
+                };
+                (standings != before).then(|| json!(standings))
+            }),
+    )
+}

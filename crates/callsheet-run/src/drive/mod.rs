@@ -1,0 +1,111 @@
+//! Driving a run: from a sealed prompt to the facts of what an agent did with it.
+//!
+//! Every step is in the store before anybody sees it, and the folder of the run has the evidence: whoever comes after a
+//! process that was killed can settle the run.
+
+mod clocks;
+mod end;
+mod folder;
+mod ingest;
+mod settle;
+mod start;
+mod tail;
+mod watch;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use callsheet_store::{Id, Project, Run, RunKind, Store};
+
+pub use clocks::Expired;
+pub use ingest::Seen;
+pub use settle::{settle, unsettled};
+
+use crate::{Resolved, RunError};
+
+/// How long a claim lasts without a heartbeat.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Where the run is kept.
+    pub store: &'a Store,
+    /// The project that it belongs to.
+    pub project: &'a Project,
+    /// The folder of what the program keeps for the project.
+    pub home: &'a Path,
+    /// The folder that the agent works in.
+    pub cwd: &'a Path,
+    /// How the run comes to be.
+    pub kind: RunKind,
+    /// The run before it.
+    pub parent: Option<Id>,
+    /// The sealed prompt.
+    pub sealed: Id,
+    /// The prompt, byte by byte.
+    pub prompt: &'a str,
+    /// The text for the system prompt, byte by byte.
+    pub system: Option<&'a str>,
+    /// Who runs it.
+    pub runner: &'a Resolved,
+    /// The environment of this process.
+    pub environment: &'a BTreeMap<String, String>,
+    /// This program.
+    pub program: &'a Path,
+    /// What the adapters `scripted` and `replay` play.
+    pub script: Option<&'a Path>,
+    /// How many runs the project, and the account, may have at once.
+    pub most: Most,
+    /// Whether an account that is parked or stopped is tried all the same.
+    pub probe: bool,
+}
+
+/// How many runs there may be at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Of the project.
+    pub project: Option<usize>,
+    /// Of the account.
+    pub account: Option<usize>,
+}
+
+/// What is known of a run while it lasts; all of it is stored.
+#[derive(Clone, Debug)]
+pub struct Live<'a> {
+    /// The run.
+    pub run: Id,
+    /// How long it has lasted.
+    pub elapsed: Duration,
+    /// What its events add up to.
+    pub seen: &'a Seen,
+    /// What is being done about it, such as `stopping`.
+    pub doing: &'a str,
+}
+
+/// What somebody who watches a run may do.
+pub trait Watcher {
+    /// Is called when something was stored, and a few times a second in between.
+    fn live(&mut self, live: &Live<'_>);
+
+    /// Returns how often the run was asked to stop: once politely, twice at once.
+    fn stops(&mut self) -> usize;
+
+    /// Is told what a person should know before the agent starts.
+    fn note(&mut self, line: &str);
+}
+
+/// Runs an agent and returns the finished run.
+pub fn run(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
+    let started = start::start(job, watcher)?;
+    let ended = watch::watch(job, started, watcher)?;
+    let scene = end::Scene {
+        store: job.store,
+        project: job.project,
+        cwd: job.cwd,
+        account: &job.runner.account,
+    };
+    end::end(&scene, ended)
+}

@@ -1,0 +1,178 @@
+//! Settling: a run whose process is gone without a word is finished from the evidence that it left.
+//!
+//! Nothing is run again. A process of such a run that is still there is ended first; what it wrote and what its
+//! supervisor put on record says how it ended.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use callsheet_store::{Claim, Project, Run, RunState, Store, Stream, block_on};
+
+use super::LEASE;
+use super::end::{self, Scene};
+use super::folder::RunFolder;
+use super::ingest::{Batch, Ingest};
+use super::tail::Tail;
+use super::watch::{Ended, Steps, step_event};
+use super::worker::{Alive, Worker};
+use crate::document::Known;
+use crate::launch::Step;
+use crate::supervisor;
+use crate::{Limits, RunError, SomeLimits, adapter};
+
+/// How long a supervisor may take to end its agent.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Returns the runs that say they are running, while the process that ran them is gone from this machine.
+pub fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
+    let mut running = block_on(store.running(project))?;
+    running.retain(|run| {
+        let worker = run.worker.as_deref().unwrap_or_default();
+        Worker::is_alive(worker) == Alive::No
+    });
+    Ok(running)
+}
+
+/// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
+pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>, RunError> {
+    let mut settled = Vec::new();
+    for run in unsettled(store, project)? {
+        let worker = Worker::here().to_string();
+        // Somebody else may have been faster.
+        if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
+            settled.push(settle_one(store, project, home, claim)?);
+        }
+    }
+    for name in RunFolder::all(home) {
+        let run = block_on(store.run(project, &name));
+        if run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name) {
+            // Whoever comes next tries again.
+            let _ = RunFolder::of(home, &name).remove();
+        }
+    }
+    Ok(settled)
+}
+
+fn settle_one(
+    store: &Store,
+    project: &Project,
+    home: &Path,
+    claim: Claim,
+) -> Result<Run, RunError> {
+    let folder = RunFolder::of(home, claim.run.id.as_str());
+    let known = known(&folder);
+    await_supervisor(&folder);
+    supervisor::end_marked(claim.run.id.as_str());
+    let request = claim.run.request.clone().unwrap_or_default();
+    let word = |field: &str| request[field].as_str().unwrap_or_default().to_owned();
+    let reader = match adapter::find(&word("adapter")) {
+        Some((_, adapter)) => adapter.reader(),
+        None => adapter::unread(),
+    };
+    let mut ingest = Ingest::new(reader);
+    take_output(store, &claim, &folder, &mut ingest)?;
+    let mut steps = Steps::default();
+    let entries = supervisor::read_journal(&folder.journal());
+    for entry in &entries {
+        steps.note(entry);
+    }
+    let events = entries.iter().map(|entry| (None, step_event(&claim, entry)));
+    if block_on(store.log_bytes(claim.run.id, Stream::Meta))? > 0 {
+        block_on(store.append_output(&claim, Vec::new(), events.collect()))?;
+    }
+    let cwd = known.worktree.clone().map_or_else(PathBuf::new, PathBuf::from);
+    let account = word("account");
+    let scene = Scene {
+        store,
+        project,
+        cwd: &cwd,
+        account: &account,
+    };
+    let none = SomeLimits::default();
+    end::end(
+        &scene,
+        Ended {
+            claim,
+            folder,
+            known,
+            ingest,
+            steps,
+            stopped: None,
+            limits: Limits::of(&none, &none),
+            settled: true,
+        },
+    )
+}
+
+/// Returns what was known before the start; nothing where it never came that far.
+fn known(folder: &RunFolder) -> Known {
+    let text = std::fs::read_to_string(folder.facts()).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Waits for a supervisor that is still ending its agent.
+fn await_supervisor(folder: &RunFolder) {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        let entries = supervisor::read_journal(&folder.journal());
+        let alive = entries.iter().find_map(|entry| match &entry.step {
+            Step::Supervising { process } => Some(supervisor::is_alive(process)),
+            _ => None,
+        });
+        if alive != Some(true) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+}
+
+/// Stores the output that was not stored yet, and reads all of it for what it means.
+fn take_output(
+    store: &Store,
+    claim: &Claim,
+    folder: &RunFolder,
+    ingest: &mut Ingest,
+) -> Result<(), RunError> {
+    if !folder.stdout().exists() {
+        return Ok(());
+    }
+    let refused = |cause: io::Error| RunError::refused("cannot read the output", cause);
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        let path = match stream {
+            Stream::Stdout => folder.stdout(),
+            _ => folder.stderr(),
+        };
+        let mut stored = block_on(store.log_bytes(claim.run.id, stream))?;
+        let mut tail = Tail::open(&path, 0).map_err(refused)?;
+        loop {
+            let piece = match tail.next().map_err(refused)? {
+                Some(piece) => Some(piece),
+                None => tail.rest(),
+            };
+            let Some(mut bytes) = piece else { break };
+            // Pieces are cut as chance had it; what is stored ends where a line did.
+            let before = usize::try_from(stored).unwrap_or(usize::MAX).min(bytes.len());
+            let rest = bytes.split_off(before);
+            stored -= bytes.len() as u64;
+            let mut batch = Batch::default();
+            for (bytes, new) in [(bytes, false), (rest, true)] {
+                if bytes.is_empty() {
+                    continue;
+                }
+                let mut part = Batch::default();
+                match stream {
+                    Stream::Stdout => ingest.stdout(bytes, &mut part),
+                    _ => ingest.stderr_bytes(bytes, &mut part),
+                }
+                if new {
+                    batch = part;
+                }
+            }
+            if !batch.is_empty() {
+                block_on(store.append_output(claim, batch.records, batch.events))?;
+            }
+        }
+    }
+    Ok(())
+}

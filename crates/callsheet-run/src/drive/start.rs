@@ -1,0 +1,296 @@
+//! The start of a run: who may, with what, and what is on record before the agent is there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use callsheet::Fingerprint;
+use callsheet_store::{Claim, NewRun, Record, Run, Stream, block_on};
+use serde_json::{Value, json};
+
+use super::folder::RunFolder;
+use super::worker::Worker;
+use super::{Job, LEASE, Watcher};
+use crate::account::{self, Standings};
+use crate::document::{Delivered, Handed, Known};
+use crate::launch::Launch;
+use crate::{Order, Plan, RunError, ambient, environment, facts, resolve, version};
+
+/// A run that is ready to go.
+pub(super) struct Started {
+    pub(super) claim: Claim,
+    pub(super) folder: RunFolder,
+    pub(super) launch: Launch,
+    pub(super) known: Known,
+}
+
+/// Returns the time, in milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+/// Claims a run, and puts everything in place that its agent needs.
+pub(super) fn start(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Started, RunError> {
+    check_size(job)?;
+    let (passed, has_key) =
+        environment::passed(&job.runner.runner, &job.runner.sheet, job.environment);
+    let isolate = environment::isolated(job.runner.runner.isolate, has_key);
+    // What cannot be planned is a mistake of a person, and no run.
+    let command = native(job, &passed);
+    let trial = order(job, Path::new("/"), &command, (isolate, &passed));
+    job.runner.adapter.plan(&trial)?;
+
+    let claim = claim(job)?;
+    let folder = RunFolder::of(job.home, claim.run.id.as_str());
+    let order = order(job, folder.path(), &command, (isolate, &passed));
+    let plan = job.runner.adapter.plan(&order)?;
+    for note in &plan.notes {
+        watcher.note(note);
+    }
+    lay_out(job, &folder, &plan)
+        .map_err(|cause| RunError::refused("cannot make the folder of the run", cause))?;
+    let launch = launch(job, &claim, &folder, &plan, &passed);
+    let home = launch.env.get("HOME").map(PathBuf::from);
+    let version = version::of(job.home, &launch, &job.runner.sheet);
+    if let Some(warning) = version::warning(&job.runner.sheet, version.as_deref()) {
+        watcher.note(&warning);
+    }
+    let snapshot = facts::before(job.cwd, folder.path());
+    let known = Known {
+        argv: launch.argv.clone(),
+        env: launch.env.keys().cloned().collect(),
+        version,
+        isolated: isolate,
+        ambient: ambient::look(
+            &job.runner.sheet,
+            home.as_deref().filter(|_| !isolate),
+            job.cwd,
+        ),
+        delivered: Delivered {
+            prompt: Some(handed(job.prompt)),
+            system: job.system.map(handed),
+        },
+        branch: snapshot.branch,
+        start_head: snapshot.head,
+        start_tree: snapshot.tree,
+        worktree: Some(job.cwd.to_string_lossy().into_owned()),
+    };
+    record(job, &claim, &folder, &known)?;
+    Ok(Started {
+        claim,
+        folder,
+        launch,
+        known,
+    })
+}
+
+fn check_size(job: &Job<'_>) -> Result<(), RunError> {
+    let bytes = job.prompt.len() as u64;
+    match job.runner.sheet.most_prompt_bytes {
+        Some(most) if bytes > most => Err(RunError::Input(format!(
+            "the prompt has {bytes} bytes, and `{}` takes {most}",
+            job.runner.sheet.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the command line's beginning, with the program that does the work where the named one only starts it.
+fn native(job: &Job<'_>, env: &BTreeMap<String, String>) -> Vec<String> {
+    let mut command = job.runner.command.clone();
+    let path = env.get("PATH").map(String::as_str);
+    if let Some(first) = command.first_mut()
+        && let Some(program) = resolve::find_program(first, path)
+    {
+        let real = std::fs::canonicalize(&program).unwrap_or(program);
+        let candidates = job.runner.adapter.natives(&real);
+        if let Some(native) = candidates.into_iter().find(|file| file.is_file()) {
+            *first = native.to_string_lossy().into_owned();
+        }
+    }
+    command
+}
+
+fn order<'a>(
+    job: &Job<'a>,
+    folder: &'a Path,
+    command: &'a [String],
+    (isolate, env): (bool, &'a BTreeMap<String, String>),
+) -> Order<'a> {
+    let runner = &job.runner.runner;
+    Order {
+        sheet: &job.runner.sheet,
+        command,
+        model: runner.model.as_deref(),
+        permissions: job.runner.permissions,
+        allow: &runner.allow,
+        deny: &runner.deny,
+        prompt: job.prompt,
+        system: job.system,
+        folder,
+        cwd: job.cwd,
+        isolate,
+        env,
+        prompt_by: runner.prompt,
+        program: job.program,
+        script: job.script,
+    }
+}
+
+/// Claims a new run, if the limits and the account allow it.
+fn claim(job: &Job<'_>) -> Result<Claim, RunError> {
+    let standings = standings(job)?;
+    let runner = job.runner;
+    let new = NewRun {
+        prompt: job.sealed,
+        kind: job.kind,
+        parent: job.parent,
+        request: json!({
+            "runner": runner.name,
+            "adapter": runner.sheet.name,
+            "model": runner.runner.model,
+            "account": runner.account,
+            "permissions": runner.permissions,
+        }),
+    };
+    let standing = standings.get(&runner.account).cloned();
+    let (name, account, most, probe) = (
+        runner.name.clone(),
+        runner.account.clone(),
+        job.most,
+        job.probe,
+    );
+    let of_runner = runner.runner.limits.runs;
+    let admit = move |running: &[Run]| {
+        let count = |field: &str, value: &str| {
+            let same = |run: &&Run| {
+                let request = run.request.as_ref();
+                request.and_then(|request| request.get(field)) == Some(&json!(value))
+            };
+            running.iter().filter(same).count()
+        };
+        let within = |what: &str, count: usize, most: Option<usize>| match most {
+            Some(most) if count >= most => {
+                Err(format!("{what} has {count} of at most {most} runs"))
+            }
+            _ => Ok(()),
+        };
+        let others = count("account", &account);
+        within("this project", running.len(), most.project)?;
+        within(&format!("runner `{name}`"), count("runner", &name), of_runner)?;
+        within(&format!("account `{account}`"), others, most.account)?;
+        account::admit(&account, standing.as_ref(), (now(), others, probe))
+    };
+    let worker = Worker::here().to_string();
+    let started = block_on(
+        job.store
+            .start_run(job.project, new, &worker, LEASE, admit),
+    )?;
+    started.map_err(RunError::NotNow)
+}
+
+/// Returns the accounts that cannot be used as they are.
+pub(super) fn standings(job: &Job<'_>) -> Result<Standings, RunError> {
+    let stored = block_on(job.store.setting(job.project, account::SETTING))?;
+    Ok(stored
+        .and_then(|value| serde_json::from_value(value).ok())
+        .unwrap_or_default())
+}
+
+fn lay_out(job: &Job<'_>, folder: &RunFolder, plan: &Plan) -> std::io::Result<()> {
+    folder.make()?;
+    folder.write(&folder.prompt(), job.prompt.as_bytes())?;
+    if let Some(system) = job.system {
+        folder.write(&folder.system(), system.as_bytes())?;
+    }
+    for (path, text) in &plan.files {
+        folder.write(path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn launch(
+    job: &Job<'_>,
+    claim: &Claim,
+    folder: &RunFolder,
+    plan: &Plan,
+    passed: &BTreeMap<String, String>,
+) -> Launch {
+    let mut env = passed.clone();
+    env.extend(plan.env.clone());
+    // The person who set a variable of the runner has the last word, but for what makes the run what it is.
+    env.extend(job.runner.runner.env.clone());
+    let temporary = folder.temporary().to_string_lossy().into_owned();
+    env.insert("TMPDIR".to_owned(), temporary);
+    env.insert("CALLSHEET_RUN".to_owned(), claim.run.id.to_string());
+    Launch {
+        argv: plan.argv.clone(),
+        env,
+        cwd: job.cwd.to_owned(),
+        stdin: plan.prompt_on_stdin.then(|| folder.prompt()),
+        stdout: folder.stdout(),
+        stderr: folder.stderr(),
+        journal: folder.journal(),
+        stop: plan.stop,
+    }
+}
+
+fn handed(text: &str) -> Handed {
+    Handed {
+        fingerprint: Fingerprint::of(text).to_string(),
+        bytes: text.len() as u64,
+        read: None,
+    }
+}
+
+/// Puts on record what the agent is given, before it is given anything: the prompt first.
+fn record(
+    job: &Job<'_>,
+    claim: &Claim,
+    folder: &RunFolder,
+    known: &Known,
+) -> Result<(), RunError> {
+    let mut facts = json!(known);
+    facts["kind"] = json!("launch");
+    let meta = |data: Vec<u8>| Record {
+        stream: Stream::Meta,
+        data,
+    };
+    let mut records = vec![meta(job.prompt.as_bytes().to_vec())];
+    if let Some(system) = job.system {
+        records.push(meta(line(&json!({"kind": "system", "text": system}))));
+    }
+    records.push(meta(line(&facts)));
+    let said = format!("{} is started", known.argv.first().map_or("", String::as_str));
+    let event = callsheet::Event::new(
+        "run:launched",
+        [
+            ("run", json!(claim.run.id)),
+            ("runner", json!(job.runner.name)),
+            ("adapter", json!(job.runner.sheet.name)),
+            ("isolated", json!(known.isolated)),
+            ("permissions", json!(job.runner.permissions)),
+            ("ambient", json!(known.ambient)),
+            ("version", json!(known.version)),
+            ("delivered", json!(known.delivered)),
+        ],
+        said,
+    );
+    let last = records.len() - 1;
+    block_on(
+        job.store
+            .append_output(claim, records, vec![(Some(last), event)]),
+    )?;
+    folder
+        .write(&folder.facts(), facts.to_string().as_bytes())
+        .map_err(|cause| RunError::refused("cannot write the facts of the run", cause))
+}
+
+fn line(value: &Value) -> Vec<u8> {
+    let mut line = value.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}

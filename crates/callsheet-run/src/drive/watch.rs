@@ -1,0 +1,347 @@
+//! Watching a run: its output is stored as it comes, its clocks are kept, and it is stopped when it has to be.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use callsheet::Event;
+use callsheet_store::{Claim, StoreError, block_on};
+use serde_json::{Value, json};
+
+use super::clocks::{Clocks, Expired};
+use super::folder::RunFolder;
+use super::ingest::{Batch, Ingest};
+use super::start::Started;
+use super::tail::Tail;
+use super::{Job, LEASE, Live, Watcher};
+use crate::document::Known;
+use crate::launch::{Entry, Step, Word};
+use crate::supervisor::Supervised;
+use crate::{Limits, RunError};
+
+/// How much is stored at once.
+const BATCH: usize = 4 << 20;
+
+/// How long to wait between two looks at first, and later.
+const LOOK: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(25));
+
+/// How long a run counts as new.
+const NEW: Duration = Duration::from_secs(2);
+
+/// How often the store is asked whether somebody wants the run to stop.
+const ASK: Duration = Duration::from_millis(250);
+
+/// How often a watcher is called at least.
+const SHOW: Duration = Duration::from_millis(100);
+
+/// How long a store that refuses is tried again before the agent is stopped, and once more before giving up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a run was stopped by us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// Somebody asked for it.
+    Asked,
+    /// A limit was reached.
+    Expired(Expired),
+}
+
+/// What the supervisor put on record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps {
+    pub(super) not_spawned: Option<String>,
+    pub(super) exited: Option<Exited>,
+    pub(super) orphaned: bool,
+    pub(super) leftovers: Vec<String>,
+    pub(super) done: bool,
+}
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exited {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    pub(super) read: Option<u64>,
+}
+
+impl Steps {
+    /// Notes an entry of the journal.
+    pub(super) fn note(&mut self, entry: &Entry) {
+        match &entry.step {
+            Step::NotSpawned { why, .. } => self.not_spawned = Some(why.clone()),
+            Step::Exited { code, signal, read } => {
+                self.exited = Some(Exited {
+                    code: *code,
+                    signal: *signal,
+                    read: *read,
+                });
+            }
+            Step::Signalled { why, .. } if why == "orphaned" => self.orphaned = true,
+            Step::Leftovers { names } => self.leftovers.extend(names.iter().cloned()),
+            Step::Done => self.done = true,
+            Step::Supervising { .. } | Step::Spawned { .. } | Step::Signalled { .. } => {}
+        }
+    }
+}
+
+/// A run whose process is gone.
+pub(super) struct Ended {
+    pub(super) claim: Claim,
+    pub(super) folder: RunFolder,
+    pub(super) known: Known,
+    pub(super) ingest: Ingest,
+    pub(super) steps: Steps,
+    pub(super) stopped: Option<Stopped>,
+    pub(super) limits: Limits,
+    pub(super) settled: bool,
+}
+
+/// Starts the agent and stays with it until nothing of it is left.
+pub(super) fn watch(
+    job: &Job<'_>,
+    started: Started,
+    watcher: &mut dyn Watcher,
+) -> Result<Ended, RunError> {
+    let mut watch = Watch::start(job, started)?;
+    let result = watch.until_done(watcher);
+    if result.is_err() {
+        watch.abandon();
+    }
+    result?;
+    Ok(Ended {
+        claim: watch.claim,
+        folder: watch.folder,
+        known: watch.known,
+        ingest: watch.ingest,
+        steps: watch.steps,
+        stopped: watch.stopped,
+        limits: job.runner.limits,
+        settled: false,
+    })
+}
+
+struct Watch<'a> {
+    job: &'a Job<'a>,
+    claim: Claim,
+    folder: RunFolder,
+    known: Known,
+    supervised: Supervised,
+    stdout: Tail,
+    stderr: Tail,
+    ingest: Ingest,
+    steps: Steps,
+    clocks: Clocks,
+    began: Instant,
+    beat: Instant,
+    asked: Instant,
+    shown: Option<Instant>,
+    stops: usize,
+    stopped: Option<Stopped>,
+}
+
+impl<'a> Watch<'a> {
+    fn start(job: &'a Job<'a>, started: Started) -> Result<Self, RunError> {
+        let folder = started.folder;
+        let open = |path: &Path| {
+            Tail::open(path, 0).map_err(|cause| RunError::refused("cannot read the output", cause))
+        };
+        let (stdout, stderr) = (open(&folder.stdout())?, open(&folder.stderr())?);
+        let now = Instant::now();
+        Ok(Self {
+            supervised: Supervised::start(job.program, &started.launch)?,
+            ingest: Ingest::new(job.runner.adapter.reader()),
+            claim: started.claim,
+            known: started.known,
+            job,
+            folder,
+            stdout,
+            stderr,
+            steps: Steps::default(),
+            clocks: Clocks::default(),
+            began: now,
+            beat: now,
+            asked: now,
+            shown: None,
+            stops: 0,
+            stopped: None,
+        })
+    }
+
+    fn until_done(&mut self, watcher: &mut dyn Watcher) -> Result<(), RunError> {
+        loop {
+            // In this order: what was written before the end was seen is read after it.
+            let over = self.steps.done || self.supervised.is_gone();
+            let mut batch = self.read(over)?;
+            self.journal(&mut batch);
+            let quiet = batch.is_empty();
+            if !quiet {
+                self.store(&batch)?;
+            }
+            if over && quiet {
+                return Ok(());
+            }
+            self.keep_claim()?;
+            self.stop_if_needed(watcher)?;
+            self.show(watcher, quiet);
+            if quiet {
+                let (short, long) = LOOK;
+                let new = self.began.elapsed() < NEW;
+                std::thread::sleep(if new { short } else { long });
+            }
+        }
+    }
+
+    /// Reads what is new; `over` says that nothing more will be written.
+    fn read(&mut self, over: bool) -> Result<Batch, RunError> {
+        let refused = |cause| RunError::refused("cannot read the output", cause);
+        let mut batch = Batch::default();
+        let now = self.began.elapsed();
+        while batch.bytes() < BATCH {
+            let mut piece = self.stdout.next().map_err(refused)?;
+            if piece.is_none() && over {
+                piece = self.stdout.rest();
+            }
+            let Some(bytes) = piece else { break };
+            self.clocks.wrote(now, bytes.len());
+            self.ingest.stdout(bytes, &mut batch);
+        }
+        while batch.bytes() < 2 * BATCH {
+            let mut piece = self.stderr.next().map_err(refused)?;
+            if piece.is_none() && over {
+                piece = self.stderr.rest();
+            }
+            let Some(bytes) = piece else { break };
+            self.clocks.wrote(now, bytes.len());
+            self.ingest.stderr_bytes(bytes, &mut batch);
+        }
+        if self.ingest.seen().finished {
+            self.clocks.finished(now);
+        }
+        Ok(batch)
+    }
+
+    fn journal(&mut self, batch: &mut Batch) {
+        for entry in self.supervised.entries() {
+            self.steps.note(&entry);
+            batch.events.push((None, step_event(&self.claim, &entry)));
+        }
+    }
+
+    /// Stores a batch; a store that refuses for a while costs the agent its life, not the record.
+    fn store(&mut self, batch: &Batch) -> Result<(), RunError> {
+        let since = Instant::now();
+        loop {
+            let (records, events) = (batch.records.clone(), batch.events.clone());
+            let stored = block_on(self.job.store.append_output(&self.claim, records, events));
+            match stored {
+                Ok(_) => return Ok(()),
+                Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {}
+                Err(StoreError::Unavailable { .. }) if since.elapsed() < 2 * PATIENCE => {
+                    self.supervised.say(Word::Kill);
+                    self.folder.make_room();
+                }
+                Err(error) => return Err(error.into()),
+            }
+            std::thread::sleep(ASK);
+        }
+    }
+
+    fn keep_claim(&mut self) -> Result<(), RunError> {
+        if self.beat.elapsed() < LEASE / 3 {
+            return Ok(());
+        }
+        self.beat = Instant::now();
+        match block_on(self.job.store.heartbeat(&self.claim, LEASE)) {
+            Ok(true) => Ok(()),
+            // The lease outlives a few of these.
+            Err(StoreError::Unavailable { .. }) => Ok(()),
+            Ok(false) => Err(RunError::NotNow(format!(
+                "run `{}` was taken over by another process",
+                self.claim.run.id
+            ))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn stop_if_needed(&mut self, watcher: &mut dyn Watcher) -> Result<(), RunError> {
+        let asked = watcher.stops();
+        if asked > self.stops {
+            self.stops = asked;
+            self.stop(Stopped::Asked, if asked > 1 { Word::Kill } else { Word::Stop });
+        }
+        if self.stopped.is_some() {
+            return Ok(());
+        }
+        if self.asked.elapsed() >= ASK {
+            self.asked = Instant::now();
+            match block_on(self.job.store.stop_requested(&self.claim)) {
+                Ok(true) => self.stop(Stopped::Asked, Word::Stop),
+                Ok(false) | Err(StoreError::Unavailable { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(expired) = self.clocks.expired(self.began.elapsed(), &self.job.runner.limits) {
+            self.stop(Stopped::Expired(expired), Word::Stop);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, why: Stopped, word: Word) {
+        self.stopped.get_or_insert(why);
+        self.supervised.say(word);
+    }
+
+    fn show(&mut self, watcher: &mut dyn Watcher, quiet: bool) {
+        let due = self.shown.is_none_or(|shown| shown.elapsed() >= SHOW);
+        if quiet && !due {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        watcher.live(&Live {
+            run: self.claim.run.id,
+            elapsed: self.began.elapsed(),
+            seen: self.ingest.seen(),
+            doing: match self.stopped {
+                Some(_) => "stopping",
+                None => "running",
+            },
+        });
+    }
+
+    /// Ends the agent of a run that cannot be kept on record; the evidence stays for whoever settles it.
+    fn abandon(&mut self) {
+        self.supervised.say(Word::Kill);
+        let since = Instant::now();
+        while !self.supervised.is_gone() && since.elapsed() < 2 * PATIENCE {
+            std::thread::sleep(LOOK.1);
+        }
+    }
+}
+
+/// Returns what the supervisor did, as an event.
+pub(super) fn step_event(claim: &Claim, entry: &Entry) -> Event {
+    let facts = match serde_json::to_value(entry) {
+        Ok(Value::Object(facts)) => facts,
+        _ => serde_json::Map::new(),
+    };
+    let said = match &entry.step {
+        Step::Supervising { .. } => "a supervisor is up".to_owned(),
+        Step::Spawned { process } => format!("the agent is process {}", process.pid),
+        Step::NotSpawned { why, .. } => format!("the agent cannot be started: {why}"),
+        Step::Signalled {
+            signal,
+            processes,
+            why,
+        } => format!("{signal} was sent to {processes} processes ({why})"),
+        Step::Exited {
+            code: Some(code), ..
+        } => format!("the agent exited with {code}"),
+        Step::Exited { signal, .. } => {
+            format!("the agent was ended by signal {}", signal.unwrap_or_default())
+        }
+        Step::Leftovers { names } => format!("{} processes were left over", names.len()),
+        Step::Done => "no process is left".to_owned(),
+    };
+    let mut facts = facts;
+    facts.insert("run".to_owned(), json!(claim.run.id));
+    Event::new("run:process", facts, said)
+}

@@ -1,0 +1,101 @@
+//! Who holds a run: a process on a machine, named so that anybody can tell later whether it is still there.
+
+use rustix::system::uname;
+
+use crate::launch::Identity;
+
+/// A process on a machine, since a start of that machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Worker {
+    host: String,
+    boot: String,
+    process: Identity,
+}
+
+/// Whether a process that held a run is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alive {
+    Yes,
+    No,
+    /// It is on another machine, or was named by somebody else.
+    Unknown,
+}
+
+impl Worker {
+    /// Names this process.
+    pub(super) fn here() -> Self {
+        Self {
+            host: host(),
+            boot: boot(),
+            process: Identity::current(),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.rsplitn(4, ':');
+        let started = parts.next()?.parse().ok()?;
+        let pid = parts.next()?.parse().ok()?;
+        let boot = parts.next()?.to_owned();
+        let host = parts.next()?.to_owned();
+        Some(Self {
+            host,
+            boot,
+            process: Identity { pid, started },
+        })
+    }
+
+    /// Tells whether the process of that name is still there.
+    pub(super) fn is_alive(name: &str) -> Alive {
+        match Self::parse(name) {
+            Some(worker) if worker.host == host() => {
+                let same = worker.boot == boot();
+                if same && crate::supervisor::is_alive(&worker.process) {
+                    Alive::Yes
+                } else {
+                    Alive::No
+                }
+            }
+            _ => Alive::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Identity { pid, started } = self.process;
+        write!(f, "{}:{}:{pid}:{started}", self.host, self.boot)
+    }
+}
+
+fn host() -> String {
+    uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Returns what tells this start of the machine from all others, as far as it can be told.
+fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().chars().take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_found_again_by_its_name() {
+        let here = Worker::here();
+        let name = here.to_string();
+        assert_eq!(Worker::parse(&name), Some(here.clone()));
+        assert_eq!(Worker::is_alive(&name), Alive::Yes);
+        let mut gone = here.clone();
+        gone.process.started += 1;
+        assert_eq!(Worker::is_alive(&gone.to_string()), Alive::No);
+        let mut rebooted = here.clone();
+        rebooted.boot = "00000000".to_owned();
+        assert_eq!(Worker::is_alive(&rebooted.to_string()), Alive::No);
+        let mut elsewhere = here;
+        elsewhere.host.push('x');
+        assert_eq!(Worker::is_alive(&elsewhere.to_string()), Alive::Unknown);
+        assert_eq!(Worker::is_alive("somebody"), Alive::Unknown);
+    }
+}
