@@ -180,9 +180,9 @@ impl Usage {
 
     /// Adds another one.
     pub fn add(&mut self, more: &Self) {
-        self.input_tokens += more.input_tokens;
-        self.output_tokens += more.output_tokens;
-        self.cached_tokens += more.cached_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(more.cached_tokens);
         if let Some(cost) = more.cost_usd {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
         }

@@ -3,11 +3,20 @@
 //! Both are pure: an adapter starts nothing, reads no file and knows no clock. One file per CLI; flags, models and
 //! capabilities are data, in `adapters/NAME.toml`.
 
+mod classify;
+mod claude;
+pub mod codex;
+mod draft;
+mod gemini;
+mod line;
+mod opencode;
+mod registry;
 mod sheet;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use registry::{NAMES, find, sheet};
 pub use sheet::Sheet;
 
 use crate::launch::StopSignal;
@@ -70,7 +79,7 @@ impl Order<'_> {
 pub struct Plan {
     /// The command line.
     pub argv: Vec<String>,
-    /// Variables, beside those that every agent has.
+    /// Variables, over those that every agent has and those that are passed on.
     pub env: BTreeMap<String, String>,
     /// Whether the prompt is the standard input; else it is empty.
     pub prompt_on_stdin: bool,
@@ -91,6 +100,13 @@ pub trait Adapter: Send + Sync {
     fn natives(&self, program: &Path) -> Vec<PathBuf> {
         let _ = program;
         Vec::new()
+    }
+
+    /// Returns what a person should know before this prompt is handed over, such as bytes that the CLI would change.
+    ///
+    /// An error says that the CLI would not take the prompt for a text.
+    fn inspect(&self, _prompt: &str) -> Result<Vec<String>, RunError> {
+        Ok(Vec::new())
     }
 
     /// Returns what reads the output of one run.

@@ -15,8 +15,10 @@ use crate::{Permissions, RunError, SomeLimits};
 #[serde(deny_unknown_fields)]
 pub struct Sheet {
     /// The adapter.
+    #[serde(default)]
     pub name: String,
     /// The product, for people.
+    #[serde(default)]
     pub title: String,
     /// Where to get it, for people.
     #[serde(default)]
@@ -75,6 +77,9 @@ pub struct Sheet {
     /// How long a run of this CLI may take, where that differs from others.
     #[serde(default)]
     pub limits: SomeLimits,
+    /// Settings for the CLI's own configuration: those of `all` runs, and over them those of a permission.
+    #[serde(default)]
+    pub settings: BTreeMap<String, toml::Table>,
     /// What of the user's own configuration comes along when the CLI has no state folder of its own.
     #[serde(default)]
     pub ambient: Ambient,
@@ -103,11 +108,7 @@ impl Sheet {
         changes: Option<&toml::Table>,
         profile: Option<&str>,
     ) -> Result<Self, RunError> {
-        let mut table: toml::Table =
-            toml::from_str(text).map_err(|error| RunError::Input(error.to_string()))?;
-        if let Some(changes) = changes {
-            merge(&mut table, changes);
-        }
+        let mut table = Self::table(text, changes)?;
         if let Some(name) = profile {
             let profiles = table.get("profiles").and_then(toml::Value::as_table);
             let Some(chosen) = profiles
@@ -126,6 +127,25 @@ impl Sheet {
         table
             .try_into()
             .map_err(|error: toml::de::Error| RunError::Input(error.message().to_owned()))
+    }
+
+    /// Reads a sheet as a table, with what a project changes of it.
+    pub fn table(text: &str, changes: Option<&toml::Table>) -> Result<toml::Table, RunError> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error| RunError::Input(error.to_string()))?;
+        if let Some(changes) = changes {
+            merge(&mut table, changes);
+        }
+        Ok(table)
+    }
+
+    /// Returns the settings of a permission, over those of all runs.
+    pub fn settings(&self, permissions: Permissions) -> toml::Table {
+        let mut settings = self.settings.get("all").cloned().unwrap_or_default();
+        if let Some(over) = self.settings.get(permissions.as_str()) {
+            merge(&mut settings, over);
+        }
+        settings
     }
 
     /// Returns the arguments of a permission.
