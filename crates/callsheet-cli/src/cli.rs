@@ -99,6 +99,10 @@ enum Command {
     State(commands::state::Args),
     Schema(commands::schema::Args),
     Completions(commands::completions::Args),
+    #[command(hide = true)]
+    Supervise(commands::supervise::Args),
+    #[command(hide = true)]
+    Play(commands::play::Args),
 }
 
 impl Cli {
@@ -156,6 +160,8 @@ impl Cli {
             Command::Package(args) => args.run(&project()?, out),
             Command::State(args) => args.run(&project()?, out),
             Command::Completions(args) => args.run(out),
+            Command::Supervise(args) => args.run(),
+            Command::Play(args) => args.run(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use callsheet::ErrorKind;
+use callsheet_run::RunError;
 use callsheet_store::StoreError;
 
 /// The command ran fine and its verdict is negative.
@@ -134,6 +135,17 @@ impl From<StoreError> for Failure {
                 Self::new(REFUSED, text).hint("a newer callsheet has written it; use that one")
             }
             _ => Self::new(REFUSED, text),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Input(why) => Self::input(why),
+            RunError::Refused { what, cause } => Self::refused(&what, &cause),
+            RunError::Store(error) => error.into(),
+            error => Self::missing(error.to_string()),
         }
     }
 }

@@ -9,6 +9,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::RunError;
+
+/// The variable that marks every process of a run; its value is the id of the run.
+pub const MARKER: &str = "CALLSHEET_RUN";
+
 /// What a supervisor starts. It holds the agent's environment, so it is never written to a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
@@ -28,6 +33,26 @@ pub struct Launch {
     pub journal: PathBuf,
     /// The signal that the CLI takes as a request to stop.
     pub stop: StopSignal,
+}
+
+impl Launch {
+    /// Returns the line that tells a supervisor what to start, with its newline.
+    pub fn to_line(&self) -> Result<String, RunError> {
+        let mut line = serde_json::to_string(self)
+            .map_err(|error| RunError::Input(format!("cannot hand the launch over: {error}")))?;
+        line.push('\n');
+        Ok(line)
+    }
+
+    /// Reads such a line, with or without its newline.
+    pub fn from_line(line: &[u8]) -> Result<Self, RunError> {
+        let launch: Self = serde_json::from_slice(line)
+            .map_err(|error| RunError::Input(format!("not a launch: {error}")))?;
+        if launch.argv.is_empty() {
+            return Err(RunError::Input("not a launch: `argv` is empty".to_owned()));
+        }
+        Ok(launch)
+    }
 }
 
 /// The signal that a CLI takes as a request to stop.
@@ -51,8 +76,27 @@ pub enum Word {
     Kill,
 }
 
+impl Word {
+    /// Returns the line that says it, with its newline.
+    pub fn line(self) -> &'static str {
+        match self {
+            Self::Stop => "stop\n",
+            Self::Kill => "kill\n",
+        }
+    }
+
+    /// Reads such a line, with or without its newline; any other line says nothing.
+    pub fn from_line(line: &[u8]) -> Option<Self> {
+        match line.trim_ascii_end() {
+            b"stop" => Some(Self::Stop),
+            b"kill" => Some(Self::Kill),
+            _ => None,
+        }
+    }
+}
+
 /// Which process it is: a pid alone may have passed to another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Identity {
     /// The number of the process.
     pub pid: i32,

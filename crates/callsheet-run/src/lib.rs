@@ -7,7 +7,9 @@ pub mod adapter;
 mod error;
 mod event;
 pub mod launch;
+pub mod play;
 mod runner;
+pub mod supervisor;
 mod verdict;
 
 pub use adapter::{Adapter, Order, Plan, Reader, Sheet};

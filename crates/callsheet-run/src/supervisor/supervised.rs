@@ -1,0 +1,79 @@
+//! The side that starts a supervisor: it says words and reads the journal. It never signals the agent itself.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{ChildStdin, Command, Stdio};
+
+use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
+
+use super::journal::Tail;
+use crate::RunError;
+use crate::launch::{Entry, Launch, Word};
+
+/// A supervisor that this process started. Dropping it ends the agent.
+#[derive(Debug)]
+pub struct Supervised {
+    child: Box<dyn ChildWrapper>,
+    pipe: Option<ChildStdin>,
+    journal: Tail,
+}
+
+impl Supervised {
+    /// Starts a supervisor, which starts the agent; `program` is the file of `callsheet`.
+    ///
+    /// The supervisor has no environment: what it has, the agent could read from `/proc`.
+    pub fn start(program: &Path, launch: &Launch) -> Result<Self, RunError> {
+        let line = launch.to_line()?;
+        let refused = |cause| RunError::refused("cannot start the supervisor", cause);
+        let mut command = Command::new(program);
+        command
+            .arg("supervise")
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut command = CommandWrap::from(command);
+        command.wrap(ProcessSession);
+        let mut child = command.spawn().map_err(refused)?;
+        let mut pipe = child.stdin().take();
+        let told = pipe
+            .as_mut()
+            .map_or(Ok(()), |pipe| pipe.write_all(line.as_bytes()));
+        let mut supervised = Self {
+            child,
+            pipe,
+            journal: Tail::new(&launch.journal),
+        };
+        if let Err(cause) = told {
+            supervised.pipe = None;
+            // It has read no launch, so it ends at once; nobody else would take it off the list of processes.
+            let _ = supervised.child.wait();
+            return Err(refused(cause));
+        }
+        Ok(supervised)
+    }
+
+    /// Tells the supervisor something. One that is gone has nothing left to do.
+    pub fn say(&mut self, word: Word) {
+        if let Some(pipe) = &mut self.pipe {
+            let _ = pipe.write_all(word.line().as_bytes());
+        }
+    }
+
+    /// Returns what the journal has that it had not when this was last called.
+    pub fn entries(&mut self) -> Vec<Entry> {
+        self.journal.entries()
+    }
+
+    /// Tells whether the supervisor has ended. If its journal does not end with `done`, the agent may be alive.
+    pub fn is_gone(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        self.pipe = None;
+        let _ = self.child.try_wait();
+    }
+}
