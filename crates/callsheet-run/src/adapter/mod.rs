@@ -3,11 +3,20 @@
 //! Both are pure: an adapter starts nothing, reads no file and knows no clock. One file per CLI; flags, models and
 //! capabilities are data, in `adapters/NAME.toml`.
 
+mod command;
+mod player;
+mod replay;
+mod scripted;
 mod sheet;
+#[cfg(test)]
+mod test_order;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use command::CommandAdapter;
+pub use replay::{ReplayAdapter, ReplayReader};
+pub use scripted::ScriptedAdapter;
 pub use sheet::Sheet;
 
 use crate::launch::StopSignal;
