@@ -141,11 +141,16 @@ impl From<StoreError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        let text = error.to_string();
         match error {
+            RunError::Unknown { name, known, .. } => match did_you_mean(&name, &known) {
+                Some(known) => Self::input(text).hint(format!("did you mean `{known}`?")),
+                None => Self::input(text),
+            },
             RunError::Input(why) => Self::input(why),
             RunError::Refused { what, cause } => Self::refused(&what, &cause),
             RunError::Store(error) => error.into(),
-            error => Self::missing(error.to_string()),
+            _ => Self::missing(text),
         }
     }
 }

@@ -6,17 +6,26 @@
 mod classify;
 mod claude;
 pub mod codex;
+mod command;
 mod draft;
 mod gemini;
 mod line;
 mod opencode;
+mod player;
 mod registry;
+mod replay;
+mod scripted;
 mod sheet;
+#[cfg(test)]
+mod test_order;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use command::CommandAdapter;
 pub use registry::{NAMES, find, sheet};
+pub use replay::{ReplayAdapter, ReplayReader};
+pub use scripted::ScriptedAdapter;
 pub use sheet::Sheet;
 
 use crate::launch::StopSignal;

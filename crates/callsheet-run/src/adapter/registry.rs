@@ -1,6 +1,8 @@
 //! Which adapters there are, by name. Their sheets are part of the program.
 
-use super::{Adapter, claude, codex, gemini, opencode};
+use super::{
+    Adapter, CommandAdapter, ReplayAdapter, ScriptedAdapter, claude, codex, gemini, opencode,
+};
 
 /// The names of all adapters.
 pub const NAMES: &[&str] = &[
@@ -28,6 +30,9 @@ pub fn find(name: &str) -> Option<Box<dyn Adapter>> {
         "codex" => Box::new(codex::Codex),
         "gemini" => Box::new(gemini::Gemini),
         "opencode" => Box::new(opencode::Opencode),
+        "command" => Box::new(CommandAdapter),
+        "scripted" => Box::new(ScriptedAdapter),
+        "replay" => Box::new(ReplayAdapter::default()),
         _ => return None,
     })
 }
