@@ -72,6 +72,15 @@ pub(crate) fn pretty(document: &impl Serialize) -> String {
     text
 }
 
+/// Returns a number of tokens for people: `950`, `12.3k`, `1.20M`.
+pub(crate) fn human_tokens(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", tokens / 1_000, tokens % 1_000 / 100),
+        _ => format!("{}.{:02}M", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
+    }
+}
+
 /// Writes a file whole or not at all: to a neighbour first, then renamed into place.
 ///
 /// A link is followed, and what is no regular file (a terminal, a pipe, `/dev/null`) is written to, never replaced.

@@ -7,6 +7,7 @@ use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
 use callsheet::{Inputs, Recipe, Root, recipe};
+use callsheet_run::Runners;
 
 use crate::failure::Failure;
 use crate::settings::{FILE, Settings};
@@ -47,6 +48,14 @@ impl Project {
     /// Returns the root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the runners that the project sets.
+    pub(crate) fn runners(&self) -> Runners {
+        Runners {
+            runners: self.settings.runners.clone(),
+            adapters: self.settings.adapters.clone(),
+        }
     }
 
     /// Opens the root for reading.

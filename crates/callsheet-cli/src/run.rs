@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callsheet_run::{Resolved, adapter, drive, find_program};
+use callsheet_run::{Resolved, drive, find_program};
 use callsheet_store::{Run, Stream, block_on};
 use serde_json::Value;
 
@@ -70,8 +70,8 @@ pub(crate) fn choose(project: &Project, named: Option<&str>) -> Result<String, F
 pub(crate) enum Script {
     /// A script of the project.
     File(PathBuf),
-    /// A recorded run, as files.
-    Recording(tempfile::TempDir),
+    /// A recorded run, as files, and the adapter that it was recorded with.
+    Recording(tempfile::TempDir, String),
 }
 
 impl Script {
@@ -79,7 +79,7 @@ impl Script {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::File(file) => file,
-            Self::Recording(folder) => folder.path(),
+            Self::Recording(folder, _) => folder.path(),
         }
     }
 }
@@ -135,7 +135,8 @@ fn recording(project: &Project, name: &str) -> Result<Script, Failure> {
         "adapter": document["adapter"],
     });
     std::fs::write(folder.path().join("ending.json"), ending.to_string()).map_err(refused)?;
-    Ok(Script::Recording(folder))
+    let adapter = text(&document, "/adapter").unwrap_or_default();
+    Ok(Script::Recording(folder, adapter))
 }
 
 /// Opens the store of a project with every run in a true state: those whose process is gone are settled first.
@@ -312,9 +313,4 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Run, Failure> {
         }
         error.into()
     })
-}
-
-/// Returns the adapters, for messages.
-pub(crate) fn adapters() -> Vec<String> {
-    adapter::NAMES.iter().map(|name| (*name).to_owned()).collect()
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use callsheet::ErrorKind;
 use callsheet::redact::Key;
+use callsheet_run::Runner;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -38,6 +39,16 @@ pub(crate) struct Settings {
     pub(crate) recipes: BTreeMap<String, Map<String, Value>>,
     /// What runs may not touch.
     pub(crate) scope: Scope,
+    /// The runner that is meant when nobody names one.
+    pub(crate) runner: Option<String>,
+    /// Who runs agents, and how.
+    pub(crate) runners: BTreeMap<String, Runner>,
+    /// What differs from what callsheet knows of agent CLIs.
+    pub(crate) adapters: BTreeMap<String, toml::Table>,
+    /// Accounts that runners share.
+    pub(crate) accounts: BTreeMap<String, Account>,
+    /// What holds for all runs of the project together.
+    pub(crate) limits: RunLimits,
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
@@ -67,6 +78,22 @@ impl std::fmt::Debug for StoreAddress {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Scope {
     pub(crate) default_exclude: Vec<String>,
+}
+
+/// An account that runners share.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Account {
+    /// How many runs it may have at once.
+    pub(crate) runs: Option<usize>,
+}
+
+/// What holds for all runs of a project together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RunLimits {
+    /// How many there may be at once.
+    pub(crate) runs: Option<usize>,
 }
 
 /// The layout of a sprint's files.

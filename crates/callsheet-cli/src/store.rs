@@ -118,14 +118,18 @@ pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure
 /// Opens the store of a project for writing, and makes it where there is none.
 pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
     let location = location(project)?;
-    if location.file().is_some() {
-        make_folder(project)?;
-    }
+    make_folder(project)?;
     let store = progress::during("opening the store", || {
         Store::open(&location, Access::Write)
     })?;
     let project = block_on(store.project(&name(project, &location)))?;
     Ok(Opened { store, project })
+}
+
+/// Returns the folder of what the program keeps for a project.
+pub(crate) fn folder(project: &Project) -> PathBuf {
+    let root = std::fs::canonicalize(project.root());
+    root.unwrap_or_else(|_| project.root().to_owned()).join(FOLDER)
 }
 
 /// Makes the folder; what is in it is nothing for a repository.

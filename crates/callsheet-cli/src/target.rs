@@ -121,6 +121,6 @@ pub(crate) fn read_bundle(name: &str, bytes: &[u8]) -> Result<Bundle, Failure> {
 }
 
 /// Tells whether a name could be the id of a prompt, or begin like one.
-fn could_be_id(name: &str) -> bool {
+pub(crate) fn could_be_id(name: &str) -> bool {
     (1..=14).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

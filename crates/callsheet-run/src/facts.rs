@@ -6,10 +6,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::Git;
+use crate::{Bounds, Git};
 
-/// How long git may take for one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What git may spend on one answer; it reads every file that has changed.
+const BOUNDS: Bounds = Bounds {
+    time: Duration::from_secs(60),
+    bytes: 64 << 20,
+};
 
 /// What was there before an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,66 +32,69 @@ pub(crate) struct After {
 
 /// Looks at a work tree before an agent; a folder that is not one has nothing to tell.
 pub(crate) fn before(cwd: &Path, folder: &Path) -> Before {
-    let git = Git::at(cwd);
-    let Some(tree) = tree(&git, folder) else {
+    let Ok(git) = Git::open(cwd) else {
         return Before::default();
     };
     Before {
         branch: line(&git, &["symbolic-ref", "--quiet", "--short", "HEAD"]),
         head: head(&git),
-        tree: Some(tree),
+        tree: tree(&git, folder),
     }
 }
 
 /// Looks at it again; `start` is the tree that was there before.
 pub(crate) fn after(cwd: &Path, folder: &Path, start: Option<&str>) -> After {
-    let Some(start) = start else {
+    let Ok(git) = Git::open(cwd) else {
         return After::default();
     };
-    let git = Git::at(cwd);
+    let status = git.run(&["status", "--porcelain=v2", "-z"], BOUNDS).ok();
     After {
         head: head(&git),
-        dirty: git
-            .ask(&["status", "--porcelain=v2", "-z"], PATIENCE)
-            .map(|status| !status.is_empty()),
-        changed_files: tree(&git, folder).and_then(|end| changed(&git, folder, start, &end)),
+        dirty: status.map(|status| !status.is_empty()),
+        changed_files: start
+            .and_then(|start| changed(&git, folder, start, &tree(&git, folder)?)),
     }
 }
 
 fn head(git: &Git) -> Option<String> {
-    line(git, &["rev-parse", "--verify", "--quiet", "HEAD"])
+    line(git, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
 }
 
 fn line(git: &Git, args: &[&str]) -> Option<String> {
-    let said = String::from_utf8(git.ask(args, PATIENCE)?).ok()?;
+    let said = String::from_utf8(git.run(args, BOUNDS).ok()?).ok()?;
     Some(said.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())
 }
 
 /// Returns the tree that the files of a work tree make, those that git ignores left out.
 fn tree(git: &Git, folder: &Path) -> Option<String> {
-    let top = line(git, &["rev-parse", "--show-toplevel"])?;
-    let path = |name: &str| line(git, &["rev-parse", "--path-format=absolute", "--git-path", name]);
-    let (index, objects) = (folder.join("index"), folder.join("objects"));
-    std::fs::create_dir_all(&objects).ok()?;
-    // Without an index of its own yet, everything is new.
-    let _ = std::fs::copy(path("index")?, &index);
-    let own = own(git, folder, &path("objects")?).in_folder(Path::new(&top));
-    own.ask(&["add", "--all", "."], PATIENCE)?;
+    let index = line(git, &GIT_PATH_OF_INDEX)?;
+    std::fs::create_dir_all(folder.join("objects")).ok()?;
+    // Where nothing was ever added there is no index, and everything is new.
+    let _ = std::fs::copy(index, folder.join("index"));
+    let own = own(git, folder)?;
+    own.run(&["add", "--all"], BOUNDS).ok()?;
     line(&own, &["write-tree"])
 }
 
 fn changed(git: &Git, folder: &Path, start: &str, end: &str) -> Option<Vec<String>> {
-    let objects = line(git, &["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
     let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", start, end];
-    let said = own(git, folder, &objects).ask(&args, PATIENCE)?;
+    let said = own(git, folder)?.run(&args, BOUNDS).ok()?;
     let names = said.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     Some(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
 /// Returns a git that writes to the folder of the run and nowhere else.
-fn own(git: &Git, folder: &Path, objects: &str) -> Git {
-    git.clone()
-        .with_env("GIT_INDEX_FILE", folder.join("index"))
-        .with_env("GIT_OBJECT_DIRECTORY", folder.join("objects"))
-        .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects)
+fn own(git: &Git, folder: &Path) -> Option<Git> {
+    let objects = line(git, &GIT_PATH_OF_OBJECTS)?;
+    Some(
+        git.clone()
+            .with_env("GIT_INDEX_FILE", folder.join("index"))
+            .with_env("GIT_OBJECT_DIRECTORY", folder.join("objects"))
+            .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
+    )
 }
+
+const GIT_PATH_OF_INDEX: [&str; 4] = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
+
+const GIT_PATH_OF_OBJECTS: [&str; 4] =
+    ["rev-parse", "--path-format=absolute", "--git-path", "objects"];

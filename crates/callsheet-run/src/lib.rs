@@ -3,17 +3,33 @@
 //! Deciding is pure: an [`Adapter`] turns an order into a launch plan and lines of output into events, without touching
 //! anything. Doing is the rest: files, processes, the clock.
 
+pub mod account;
 pub mod adapter;
+mod ambient;
+mod asked;
+pub mod document;
+pub mod drive;
+mod environment;
 mod error;
 mod event;
+mod facts;
+pub mod git;
+mod interrupt;
 pub mod launch;
 pub mod play;
+mod resolve;
 mod runner;
 pub mod supervisor;
 mod verdict;
+mod version;
 
 pub use adapter::{Adapter, Order, Plan, Reader, Sheet};
+pub use asked::{Bounds, ask};
 pub use error::RunError;
 pub use event::{AgentEvent, Usage};
+pub use git::Git;
+pub use interrupt::Interrupts;
+pub use resolve::{Resolved, Runners, find_program};
 pub use runner::{Isolate, Limits, Permissions, PromptBy, Runner, SomeLimits};
 pub use verdict::{Class, Consequence, Ending, Outcome, Verdict};
+pub use version::{ask_version, warning as version_warning};

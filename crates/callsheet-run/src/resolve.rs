@@ -33,6 +33,8 @@ pub struct Resolved {
     pub limits: Limits,
     /// The beginning of the command line.
     pub command: Vec<String>,
+    /// The adapter of the run that is played again, where one is.
+    pub recorded: Option<String>,
 }
 
 impl fmt::Debug for Resolved {
@@ -41,6 +43,16 @@ impl fmt::Debug for Resolved {
             .field("name", &self.name)
             .field("sheet", &self.sheet.name)
             .finish_non_exhaustive()
+    }
+}
+
+impl Resolved {
+    /// Reads the output as that of a recorded run of another adapter.
+    pub fn plays(&mut self, recorded: &str) {
+        if let Some(adapter) = adapter::find(recorded) {
+            self.adapter = Box::new(adapter::ReplayAdapter::new(adapter));
+            self.recorded = Some(recorded.to_owned());
+        }
     }
 }
 
@@ -69,7 +81,7 @@ impl Runners {
             }
         };
         let asked = runner.adapter.as_deref().unwrap_or(name);
-        let Some((text, adapter)) = adapter::find(asked) else {
+        let (Some(text), Some(adapter)) = (adapter::sheet(asked), adapter::find(asked)) else {
             return Err(RunError::Unknown {
                 what: "adapter",
                 name: asked.to_owned(),
@@ -89,6 +101,7 @@ impl Runners {
             permissions: runner.permissions.unwrap_or(Permissions::Edit),
             limits: Limits::of(&runner.limits, &sheet.limits),
             command: rooted(command, root),
+            recorded: None,
             sheet,
             adapter,
             runner,
@@ -98,8 +111,8 @@ impl Runners {
 
 /// Tells whether a runner of that name is there without any settings.
 fn is_ready(name: &str) -> bool {
-    adapter::find(name)
-        .and_then(|(text, _)| Sheet::parse(text, None, None).ok())
+    adapter::sheet(name)
+        .and_then(|text| Sheet::parse(text, None, None).ok())
         .is_some_and(|sheet| !sheet.command.is_empty())
 }
 

@@ -14,6 +14,7 @@ use crate::failure::{Failure, NEGATIVE};
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, pretty, write_file};
 use crate::project::Project;
+use crate::store::Sealed;
 use crate::{report, store};
 
 /// Compose a prompt from a recipe and an input
@@ -157,14 +158,13 @@ impl Files {
         })
     }
 
-    /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
-    pub(crate) fn deliver(
+    /// Keeps a composition where it has to be kept, says what happened, and writes what explains it.
+    pub(crate) fn keep(
         &self,
         project: &Project,
         composed: &Composed,
-        format: Option<Format>,
         out: Output,
-    ) -> Result<ExitCode, Failure> {
+    ) -> Result<Option<Sealed>, Failure> {
         let composition = &composed.composition;
         let losses = composition.manifest.losses().count();
         if self.fail_on_loss && losses > 0 {
@@ -187,6 +187,25 @@ impl Files {
         if let Some(sealed) = sealed {
             sealed.tell(out);
         }
+        Ok(sealed)
+    }
+
+    /// Writes the prompt to the file that was named for it, if there is one.
+    pub(crate) fn write_prompt(&self, composition: &Composition) -> Result<(), Failure> {
+        let prompt = composition.rendered();
+        write_some(self.output.as_deref(), || prompt.into_owned())
+    }
+
+    /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
+    pub(crate) fn deliver(
+        &self,
+        project: &Project,
+        composed: &Composed,
+        format: Option<Format>,
+        out: Output,
+    ) -> Result<ExitCode, Failure> {
+        let sealed = self.keep(project, composed, out)?;
+        let composition = &composed.composition;
         let result = match format {
             None => composition.rendered(),
             Some(Format::Text) => Cow::from(composition.text.as_str()),

@@ -131,7 +131,7 @@ fn agents(project: &Project) -> Vec<Check> {
     let home = store::folder(project);
     let mut checks = Vec::new();
     for name in adapter::NAMES {
-        let Some((text, _)) = adapter::find(name) else {
+        let Some(text) = adapter::sheet(name) else {
             continue;
         };
         let changes = project.settings.adapters.get(*name);

@@ -89,10 +89,12 @@ impl Args {
             out.say(report::table(&composed.composition.manifest).trim_end());
         }
         let texts = self.texts(&composed.composition)?;
-        let recording = run::script(project, &runner)?;
+        let script = run::script(project, &runner)?;
+        if let Some(run::Script::Recording(_, adapter)) = &script {
+            runner.plays(adapter);
+        }
         let sealed = self.files.keep(project, &composed, out)?;
         let sealed = sealed.ok_or_else(|| Failure::input("nothing was sealed"))?;
-        sealed.tell(out);
         self.files.write_prompt(&composed.composition)?;
 
         let opened = store::open_to_write(project)?;
@@ -117,7 +119,7 @@ impl Args {
             runner: &runner,
             environment: &environment,
             program: &program,
-            script: recording.as_ref().map(run::Script::path),
+            script: script.as_ref().map(run::Script::path),
             most: Most {
                 project: project.settings.limits.runs,
                 account: account.and_then(|account| account.runs),

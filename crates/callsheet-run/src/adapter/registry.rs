@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Option<Box<dyn Adapter>> {
         "opencode" => Box::new(opencode::Opencode),
         "command" => Box::new(CommandAdapter),
         "scripted" => Box::new(ScriptedAdapter),
-        "replay" => Box::new(ReplayAdapter::default()),
+        "replay" => Box::new(ReplayAdapter::new(Box::new(CommandAdapter))),
         _ => return None,
     })
 }

@@ -65,6 +65,9 @@ pub struct Sheet {
     /// The variables with a key; they are passed on where they are set.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// Files that are there when the user has logged in; those below the home folder begin with `~/`.
+    #[serde(default)]
+    pub logins: Vec<String>,
     /// Further variables that are passed on where they are set, such as the address of the server.
     #[serde(default)]
     pub pass_env: Vec<String>,

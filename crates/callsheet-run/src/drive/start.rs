@@ -154,6 +154,7 @@ fn claim(job: &Job<'_>) -> Result<Claim, RunError> {
             "model": runner.runner.model,
             "account": runner.account,
             "permissions": runner.permissions,
+            "recorded": runner.recorded,
         }),
     };
     let standing = standings.get(&runner.account).cloned();
@@ -184,7 +185,7 @@ fn claim(job: &Job<'_>) -> Result<Claim, RunError> {
         within(&format!("account `{account}`"), others, most.account)?;
         account::admit(&account, standing.as_ref(), (now(), others, probe))
     };
-    let worker = Worker::here().to_string();
+    let worker = Worker::here()?.to_string();
     let started = block_on(
         job.store
             .start_run(job.project, new, &worker, LEASE, admit),

@@ -15,7 +15,7 @@ use super::tail::Tail;
 use super::{Job, LEASE, Live, Watcher};
 use crate::document::Known;
 use crate::launch::{Entry, Step, Word};
-use crate::supervisor::Supervised;
+use crate::supervisor::{self, Supervised};
 use crate::{Limits, RunError};
 
 /// How much is stored at once.
@@ -107,6 +107,10 @@ pub(super) fn watch(
         watch.abandon();
     }
     result?;
+    if !watch.steps.done {
+        // The supervisor was ended, and nobody else ends what it left.
+        supervisor::end_marked(watch.claim.run.id.as_str());
+    }
     Ok(Ended {
         claim: watch.claim,
         folder: watch.folder,

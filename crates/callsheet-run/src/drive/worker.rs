@@ -2,6 +2,7 @@
 
 use rustix::system::uname;
 
+use crate::RunError;
 use crate::launch::Identity;
 
 /// A process on a machine, since a start of that machine.
@@ -23,12 +24,14 @@ pub(super) enum Alive {
 
 impl Worker {
     /// Names this process.
-    pub(super) fn here() -> Self {
-        Self {
+    pub(super) fn here() -> Result<Self, RunError> {
+        let process = Identity::current()
+            .map_err(|cause| RunError::refused("cannot tell which process this is", cause))?;
+        Ok(Self {
             host: host(),
             boot: boot(),
-            process: Identity::current(),
-        }
+            process,
+        })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -83,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_found_again_by_its_name() {
-        let here = Worker::here();
+        let here = Worker::here().unwrap();
         let name = here.to_string();
         assert_eq!(Worker::parse(&name), Some(here.clone()));
         assert_eq!(Worker::is_alive(&name), Alive::Yes);
