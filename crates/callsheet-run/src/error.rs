@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use callsheet_store::StoreError;
 
@@ -17,6 +18,29 @@ pub enum RunError {
         what: String,
         /// What the system said.
         cause: io::Error,
+    },
+    /// A program that was asked something ended badly.
+    Failed {
+        /// The program, as a user would name it.
+        what: String,
+        /// Its exit code; nothing if a signal ended it.
+        code: Option<i32>,
+        /// The first line that it said on its standard error.
+        said: String,
+    },
+    /// A program that was asked something took longer than it may, and was ended with all that it started.
+    TimedOut {
+        /// The program, as a user would name it.
+        what: String,
+        /// How long it may take.
+        after: Duration,
+    },
+    /// A program that was asked something printed more than it may, and was ended with all that it started.
+    TooMuch {
+        /// The program, as a user would name it.
+        what: String,
+        /// How many bytes it may print.
+        most: u64,
     },
     /// Nothing is started now: the account is parked or stopped, or a limit is reached.
     NotNow(String),
@@ -39,6 +63,22 @@ impl fmt::Display for RunError {
         match self {
             Self::Input(why) | Self::NotNow(why) => f.write_str(why),
             Self::Refused { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Failed { what, code, said } => {
+                match code {
+                    Some(code) => write!(f, "`{what}` failed with exit code {code}")?,
+                    None => write!(f, "`{what}` was ended by a signal")?,
+                }
+                if said.is_empty() {
+                    return Ok(());
+                }
+                write!(f, ": {said}")
+            }
+            Self::TimedOut { what, after } => {
+                write!(f, "`{what}` took longer than {} s", after.as_secs_f64())
+            }
+            Self::TooMuch { what, most } => {
+                write!(f, "`{what}` printed more than {most} bytes")
+            }
             Self::Store(error) => error.fmt(f),
         }
     }
