@@ -20,6 +20,8 @@ pub enum ErrorKind {
     OverBudget,
     /// The disk refused.
     Unreadable,
+    /// There is no change to compose a prompt for.
+    NoChange,
 }
 
 /// Where in which file an error was found.

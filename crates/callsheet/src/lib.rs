@@ -137,6 +137,7 @@ pub mod freetext;
 pub mod inputs;
 pub mod manifest;
 pub mod mounts;
+pub mod observe;
 pub mod omission;
 pub mod package;
 pub mod policy;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
 use crate::omission::Omission;
-use crate::recipe::{Escape, Recipe};
+use crate::recipe::Recipe;
 use crate::redact::{self, Redaction};
 use crate::section::{Priority, Role, Section, Trust, Volatility};
 use crate::source_map::SourceMap;
@@ -184,7 +184,8 @@ impl Manifest {
 
 fn record(section: &Section, body: Range<usize>) -> SectionRecord {
     // A file that is printed whole is not hashed twice.
-    let fingerprint = if section.escape != Escape::Json && section.body.is_whole(&section.source) {
+    let fingerprint = if !section.escape.changes_bodies() && section.body.is_whole(&section.source)
+    {
         section.source.fingerprint
     } else {
         Fingerprint::of(section.printed().text())

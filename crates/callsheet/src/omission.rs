@@ -45,6 +45,14 @@ pub enum Reason {
     Capped,
     /// It is a real path, which no message may hold.
     Redacted,
+    /// There is nobody to ask: no repository, or no such program.
+    Unavailable,
+    /// The program that was asked failed.
+    Failed,
+    /// The program that was asked took too long.
+    TimedOut,
+    /// The program that was asked printed more than it may.
+    TooMuchOutput,
 }
 
 impl Reason {
@@ -82,6 +90,10 @@ impl Reason {
             Self::TooDeep => "is imported too deep",
             Self::Capped => "is cut, being longer than a value may be",
             Self::Redacted => "names a real path, which is redacted",
+            Self::Unavailable => "is not available",
+            Self::Failed => "failed",
+            Self::TimedOut => "took too long",
+            Self::TooMuchOutput => "printed too much",
         }
     }
 }

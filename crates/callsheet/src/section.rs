@@ -101,6 +101,7 @@ impl Section {
         match self.escape {
             Escape::None | Escape::Attribute => Cow::Borrowed(&self.body),
             Escape::Json => Cow::Owned(self.body.json_escaped()),
+            Escape::Xml => Cow::Owned(self.body.xml_escaped()),
         }
     }
 }

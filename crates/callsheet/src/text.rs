@@ -15,6 +15,28 @@ pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
+/// Returns the text with `&`, `<` and `>` as XML has them; quotes stay.
+pub fn xml_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, mark) in text.match_indices(['&', '<', '>']) {
+        out.push_str(&text[done..at]);
+        out.push_str(xml_entity(mark));
+        done = at + 1;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// Returns how XML writes one of `&`, `<` and `>`.
+pub(crate) fn xml_entity(mark: &str) -> &'static str {
+    match mark {
+        "<" => "&lt;",
+        ">" => "&gt;",
+        _ => "&amp;",
+    }
+}
+
 /// Returns the text in title case, as Python's `str.title` does.
 ///
 /// The first letter after *anything that has no case* goes to title case (`it's` becomes `It'S`, `3rd` becomes

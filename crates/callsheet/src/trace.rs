@@ -28,6 +28,10 @@ pub enum OriginKind {
     Input,
     /// Something computed from other sources, such as a tree of paths.
     Derived,
+    /// What git said of a repository.
+    Git,
+    /// What a command of the project printed.
+    Command,
 }
 
 /// The thing a text came from, and the fingerprint of that whole thing.
@@ -63,6 +67,8 @@ impl fmt::Display for Origin {
             OriginKind::File => "file",
             OriginKind::Input => "input",
             OriginKind::Derived => "derived",
+            OriginKind::Git => "git",
+            OriginKind::Command => "command",
         };
         write!(f, "{kind}:{}", self.name)
     }
@@ -79,6 +85,8 @@ pub enum Transform {
     Rendered,
     /// The text was escaped as part of a JSON string.
     JsonString,
+    /// A character that has a meaning in XML was escaped.
+    XmlText,
     /// The origin was put into another form, such as a value into text.
     Converted,
     /// A secret stood here; the text is its pseudonym.
@@ -197,28 +205,37 @@ impl Traced {
         if memchr::memchr(b'\r', text.as_bytes()).is_none() {
             return Self::whole(text, origin);
         }
-        let whole = Self::whole(text, origin);
-        let bytes = whole.text.as_bytes();
+        Self::normalised_part(&text, origin, 0, 1)
+    }
+
+    /// Makes a text of the part of `origin` that begins at a byte in a line, with CRLF and lone CR turned into LF.
+    pub(crate) fn normalised_part(
+        text: &str,
+        origin: &Arc<Origin>,
+        offset: usize,
+        mut line: usize,
+    ) -> Self {
+        let bytes = text.as_bytes();
+        let link = |range: Range<usize>, line, transform| {
+            Some(Link {
+                origin: Arc::clone(origin),
+                range: offset + range.start..offset + range.end,
+                line,
+                transform,
+            })
+        };
         let mut out = Self::with_capacity(bytes.len());
-        let (mut start, mut line) = (0, 1);
+        let mut start = 0;
         for cr in memchr::memchr_iter(b'\r', bytes) {
-            out.push_range(&whole, start..cr, line);
+            out.push_span(&text[start..cr], link(start..cr, line, None));
             line += memchr::memchr_iter(b'\n', &bytes[start..cr]).count();
             start = cr + 1;
             if bytes.get(start) != Some(&b'\n') {
-                out.push_span(
-                    "\n",
-                    Some(Link {
-                        origin: Arc::clone(origin),
-                        range: cr..start,
-                        line,
-                        transform: Some(Transform::Newline),
-                    }),
-                );
+                out.push_span("\n", link(cr..start, line, Some(Transform::Newline)));
                 line += 1;
             }
         }
-        out.push_range(&whole, start..bytes.len(), line);
+        out.push_span(&text[start..], link(start..bytes.len(), line, None));
         out
     }
 
@@ -232,21 +249,6 @@ impl Traced {
             }]
         };
         Self { text, spans }
-    }
-
-    /// Appends bytes `range` of a text that is wholly one origin, whose line is known.
-    fn push_range(&mut self, whole: &Self, range: Range<usize>, line: usize) {
-        let Some(Link { origin, .. }) = whole.spans.first().and_then(|span| span.link.as_ref())
-        else {
-            return;
-        };
-        let part = Link {
-            origin: Arc::clone(origin),
-            range: range.clone(),
-            line,
-            transform: None,
-        };
-        self.push_span(&whole.text[range], Some(part));
     }
 
     fn push_span(&mut self, text: &str, link: Option<Link>) {
@@ -327,6 +329,35 @@ impl Traced {
                 },
             });
             out.push_span(escaped, link);
+        }
+        out
+    }
+
+    /// Returns the text with `&`, `<` and `>` as XML has them; quotes stay.
+    #[must_use]
+    pub fn xml_escaped(&self) -> Self {
+        let mut out = Self::with_capacity(self.text.len() + self.text.len() / 16);
+        for span in &self.spans {
+            let text = &self.text[span.range.clone()];
+            let Some(link) = span.link.as_ref().filter(|link| link.transform.is_none()) else {
+                out.push_span(&crate::text::xml_escaped(text), span.link.clone());
+                continue;
+            };
+            let (mut done, mut line) = (0, link.line);
+            let part = |range: Range<usize>, line, transform| Link {
+                origin: Arc::clone(&link.origin),
+                range: link.range.start + range.start..link.range.start + range.end,
+                line,
+                transform,
+            };
+            for (at, mark) in text.match_indices(['&', '<', '>']) {
+                out.push_span(&text[done..at], Some(part(done..at, line, None)));
+                line += memchr::memchr_iter(b'\n', &text.as_bytes()[done..at]).count();
+                done = at + 1;
+                let escaped = part(at..done, line, Some(Transform::XmlText));
+                out.push_span(crate::text::xml_entity(mark), Some(escaped));
+            }
+            out.push_span(&text[done..], Some(part(done..text.len(), line, None)));
         }
         out
     }

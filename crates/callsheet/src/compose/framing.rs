@@ -1,5 +1,6 @@
 //! Frames around sections, and bodies that could end them early.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -85,7 +86,11 @@ fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event
             ("boundary", Value::from(boundary)),
         ]
     };
-    let body = section.body.text().as_bytes();
+    let body = match own.escape {
+        Escape::Xml => Cow::Owned(crate::text::xml_escaped(section.body.text())),
+        _ => Cow::Borrowed(section.body.text()),
+    };
+    let body = body.as_bytes();
     let found = frames
         .iter()
         .filter_map(|frame| frame.boundary(suffix))

@@ -34,6 +34,7 @@ pub(super) fn gather(
                 pieces: &prepared.pieces,
                 root: inputs.root.as_ref(),
                 sources: &inputs.sources,
+                observer: inputs.observer.as_deref(),
                 before: &before,
             };
             layer.source.gather(layer, &world, &mut out)?;

@@ -21,6 +21,7 @@ pub use render::Prompt;
 use crate::check;
 use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
+use crate::observe::Observer;
 use crate::prepare::Prepared;
 use crate::recipe::{Limit, Recipe};
 use crate::redact::{Key, Level, Redactor, Secrets};
@@ -37,6 +38,8 @@ pub struct Inputs {
     pub root: Option<Root>,
     /// Sources that layers call by name.
     pub sources: Sources,
+    /// What looks at the repository and runs commands, where the program brings one.
+    pub observer: Option<Box<dyn Observer>>,
 }
 
 impl Inputs {
@@ -45,6 +48,7 @@ impl Inputs {
         Self {
             root: Some(root),
             sources: Sources::new(),
+            observer: None,
         }
     }
 
@@ -53,7 +57,15 @@ impl Inputs {
         Self {
             root: None,
             sources: Sources::new(),
+            observer: None,
         }
+    }
+
+    /// Adds what looks at the repository and runs commands.
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
     }
 }
 
@@ -109,7 +121,7 @@ pub fn compose(
 ) -> Result<Composition, Error> {
     let prepare = || {
         let fields = recipe.check(input)?;
-        recipe.prepare.run(fields, inputs.root.as_ref())
+        recipe.prepare.run(fields, inputs)
     };
     let prepared = prepare().map_err(|error| match options.redactor(recipe) {
         Some(redactor) => redactor.error(error),

@@ -43,28 +43,32 @@ impl FileText {
     /// Reads a file below a root; `shown` is the name it gets in the prompt.
     pub fn read(root: &Root, relative: &str, shown: &str, rule: TextRule) -> Result<Self, Refusal> {
         let bytes = root.read(relative)?;
-        let size = bytes.len() as u64;
-        if rule == TextRule::NoNul && memchr::memchr(0, &bytes).is_some() {
-            let refusal = Refusal::new(Reason::Binary).of_size(size);
-            return Err(root.refuse(relative, refusal));
-        }
-        let reason = match rule {
-            TextRule::Utf8 => Reason::NotUtf8,
-            TextRule::NoNul => Reason::Binary,
-        };
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let refusal = refuse_utf8(reason, size, error.utf8_error().valid_up_to());
-            root.refuse(relative, refusal)
-        })?;
+        let text = rule
+            .text(bytes)
+            .map_err(|refusal| root.refuse(relative, refusal))?;
         let source = Origin::new(OriginKind::File, shown, &text);
         let body = Traced::normalised(text, &source);
         Ok(Self { body, source })
     }
 }
 
-fn refuse_utf8(reason: Reason, size: u64, at: usize) -> Refusal {
-    let refusal = Refusal::new(reason).of_size(size);
-    refusal.because(format!("invalid UTF-8 at byte {at}"))
+impl TextRule {
+    /// Returns bytes as text, or why they are none.
+    pub(crate) fn text(self, bytes: Vec<u8>) -> Result<String, Refusal> {
+        let size = bytes.len() as u64;
+        if self == Self::NoNul && memchr::memchr(0, &bytes).is_some() {
+            return Err(Refusal::new(Reason::Binary).of_size(size));
+        }
+        let reason = match self {
+            Self::Utf8 => Reason::NotUtf8,
+            Self::NoNul => Reason::Binary,
+        };
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let refusal = Refusal::new(reason).of_size(size);
+            refusal.because(format!("invalid UTF-8 at byte {at}"))
+        })
+    }
 }
 
 /// Reads the templates of a folder; one that does not exist, or is a file, has none.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::resolve::{Found, Listing};
 use crate::Fingerprint;
+use crate::observe::Question;
 use crate::omission::{Reason, Refusal};
 
 /// Contents by their fingerprints.
@@ -24,9 +25,20 @@ pub struct Readings {
     /// The templates that came with the library, by file name, where they were asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     packaged: BTreeMap<String, Fingerprint>,
+    /// What was asked about the repository and about programs, with what was answered, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    observed: Vec<Observation>,
     /// The contents of the files.
     #[serde(skip)]
     bodies: Bodies,
+}
+
+/// A question that was asked once, and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Observation {
+    question: Question,
+    answer: Answer<Fingerprint>,
 }
 
 /// What one folder answered.
@@ -141,7 +153,8 @@ impl Readings {
     }
 
     fn forget(&mut self, body: Fingerprint) {
-        if !self.files().any(|(_, _, other)| other == body) {
+        let observed = self.observed().any(|(_, other)| other == body);
+        if !observed && !self.files().any(|(_, _, other)| other == body) {
             self.bodies.remove(&body);
         }
     }
@@ -195,6 +208,32 @@ impl Readings {
         self.bodies.get(&fingerprint).map(|bytes| bytes.to_vec())
     }
 
+    /// Keeps the answer to a question.
+    pub(super) fn observe(&mut self, question: &Question, answer: Result<&[u8], &Refusal>) {
+        let answer = answer.map(|bytes| self.add(bytes));
+        self.observed.push(Observation {
+            question: question.clone(),
+            answer: Answer::of(answer),
+        });
+    }
+
+    /// Returns the answer to a question that was asked before.
+    pub(super) fn answered(&self, question: &Question) -> Option<Result<Vec<u8>, Refusal>> {
+        let mut observed = self.observed.iter();
+        let asked = observed.find(|observation| observation.question == *question)?;
+        let answer = Answer::given(Some(&asked.answer));
+        Some(answer.and_then(|body| self.body(body).ok_or_else(Self::unknown)))
+    }
+
+    /// Returns every question that was answered, with the fingerprint of the answer.
+    pub fn observed(&self) -> impl Iterator<Item = (&Question, Fingerprint)> {
+        let observed = self.observed.iter();
+        observed.filter_map(|observation| match observation.answer {
+            Answer::Found(body) => Some((&observation.question, body)),
+            Answer::Refused(_) => None,
+        })
+    }
+
     /// Returns the contents of all files.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
@@ -235,7 +274,10 @@ impl Readings {
             }
         }
         let folders = self.folders.values_mut();
-        let answers = folders.flat_map(|folder| folder.files.values_mut());
+        let observed = self.observed.iter_mut().map(|asked| &mut asked.answer);
+        let answers = folders
+            .flat_map(|folder| folder.files.values_mut())
+            .chain(observed);
         let found = answers.filter_map(|answer| match answer {
             Answer::Found(body) => Some(body),
             Answer::Refused(_) => None,

@@ -10,6 +10,7 @@ use super::glob::Globs;
 use super::path::{self, Located};
 use super::readings::{Answer, FolderReadings, Readings, Walk};
 use super::resolve::{self, Folder, Found, Listing};
+use crate::observe::Question;
 use crate::omission::Refusal;
 use crate::template::TemplateSet;
 use crate::{Error, ErrorKind};
@@ -46,6 +47,25 @@ impl Disk {
             Kind::Real => None,
             Kind::Watched(kept) => Some(lock(kept).clone()),
             Kind::Sealed(readings) => Some(Readings::clone(readings)),
+        }
+    }
+
+    /// Returns what a question was answered with before; sealed answers are all there are.
+    pub(crate) fn observed(&self, question: &Question) -> Option<Result<Vec<u8>, Refusal>> {
+        match &self.0 {
+            Kind::Real => None,
+            Kind::Watched(kept) => lock(kept).answered(question),
+            Kind::Sealed(readings) => {
+                let answer = readings.answered(question);
+                Some(answer.unwrap_or_else(|| Err(Readings::unknown())))
+            }
+        }
+    }
+
+    /// Keeps the answer to a question, where answers are kept.
+    pub(crate) fn keep_observed(&self, question: &Question, answer: Result<&[u8], &Refusal>) {
+        if let Kind::Watched(kept) = &self.0 {
+            lock(kept).observe(question, answer);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod injection;
 mod messages;
+mod review;
 mod run;
 
 use std::collections::BTreeMap;
@@ -13,11 +14,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::inputs::Root;
 use crate::mounts::Guard;
 use crate::omission::Omission;
 use crate::trace::{Origin, Traced};
-use crate::{Error, Event};
+use crate::{Error, Event, Inputs};
 
 /// A text that a preparation made, with its provenance.
 #[derive(Clone, Debug)]
@@ -62,6 +62,8 @@ pub enum Preparation {
     Run,
     /// Tool policy, persona and the blocks of a run.
     Messages,
+    /// The paths that a change touches.
+    Review,
 }
 
 impl Preparation {
@@ -71,11 +73,13 @@ impl Preparation {
             Self::None | Self::Layers | Self::Run => &[],
             Self::Injection => &["groups"],
             Self::Messages => &["prepared"],
+            Self::Review => &["changed"],
         }
     }
 
     /// Prepares a checked input.
-    pub fn run(self, fields: Map<String, Value>, root: Option<&Root>) -> Result<Prepared, Error> {
+    pub fn run(self, fields: Map<String, Value>, inputs: &Inputs) -> Result<Prepared, Error> {
+        let root = inputs.root.as_ref();
         let needed = || root.ok_or_else(crate::source::needs_root);
         match self {
             Self::None => Ok(Prepared {
@@ -85,6 +89,7 @@ impl Preparation {
             Self::Injection => injection::prepare(fields, needed()?),
             Self::Layers => crate::builder::prepare(fields, needed()?),
             Self::Messages => messages::prepare(fields, root),
+            Self::Review => review::prepare(fields, needed()?, inputs.observer.as_deref()),
             Self::Run => run::prepare(fields),
         }
     }

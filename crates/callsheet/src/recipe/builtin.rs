@@ -21,7 +21,7 @@ struct BuiltIn {
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
-static RECIPES: [BuiltIn; 5] = recipes! {
+static RECIPES: [BuiltIn; 6] = recipes! {
     "injection": ["input.schema.json", "recipe.toml"],
     "layers": ["input.schema.json", "recipe.toml"],
     "messages": [
@@ -30,6 +30,7 @@ static RECIPES: [BuiltIn; 5] = recipes! {
         "tool-policy.md",
     ],
     "pack": ["input.schema.json", "recipe.toml"],
+    "review": ["input.schema.json", "recipe.toml", "reviewer.md"],
     "run": [
         "approval.md",
         "default-role.md",

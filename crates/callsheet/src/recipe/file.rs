@@ -11,7 +11,10 @@ use super::{Frame, Limit, Notice, Shape};
 use crate::prepare::Preparation;
 use crate::redact::Level;
 use crate::section::{Priority, Role, Trust, Volatility};
-use crate::source::{FilesSource, InstructionsSource};
+use crate::source::{
+    CommandSource, FilesSource, GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource,
+    InstructionsSource,
+};
 use crate::template::Missing;
 
 /// A recipe file as it is written.
@@ -60,6 +63,15 @@ pub(super) struct LayerFile {
     pub(super) files: Option<FilesSource>,
     pub(super) instructions: Option<InstructionsSource>,
     pub(super) tree: Option<Spanned<String>>,
+    #[serde(alias = "git-status")]
+    pub(super) git_status: Option<GitStatusSource>,
+    #[serde(alias = "git-diff")]
+    pub(super) git_diff: Option<GitDiffSource>,
+    #[serde(alias = "git-files")]
+    pub(super) git_files: Option<GitFilesSource>,
+    #[serde(alias = "git-log")]
+    pub(super) git_log: Option<GitLogSource>,
+    pub(super) command: Option<CommandSource>,
     pub(super) source: Option<String>,
     pub(super) frame: Option<Spanned<String>>,
     pub(super) list: Option<Spanned<String>>,

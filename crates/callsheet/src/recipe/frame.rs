@@ -19,6 +19,15 @@ pub enum Escape {
     Attribute,
     /// Names and bodies become parts of JSON strings.
     Json,
+    /// `&`, `<` and `>` in names and bodies become `&amp;`, `&lt;` and `&gt;`, a double quote in a name `&quot;`.
+    Xml,
+}
+
+impl Escape {
+    /// Tells whether a body is printed in another form than it has.
+    pub(crate) fn changes_bodies(self) -> bool {
+        matches!(self, Self::Json | Self::Xml)
+    }
 }
 
 /// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
@@ -64,6 +73,7 @@ impl Frame {
                 let quoted = Value::from(name).to_string();
                 quoted[1..quoted.len() - 1].to_owned()
             }
+            Escape::Xml => crate::text::xml_escaped(name).replace('"', "&quot;"),
         }
     }
 
@@ -175,5 +185,9 @@ mod tests {
         );
         assert_eq!(frame(Escape::Json).around("a\"\n", "", "").0, "a\\\"\\n|");
         assert_eq!(frame(Escape::None).around(".env", "", "").0, ".env|");
+        assert_eq!(
+            frame(Escape::Xml).around("a\"&<b>", "", "").0,
+            "a&quot;&amp;&lt;b&gt;|"
+        );
     }
 }

@@ -20,6 +20,9 @@ use crate::{Error, ErrorKind, Fingerprint};
 /// Frames that every recipe has without saying so.
 const COMMON: &str = include_str!("../../recipes/common.toml");
 
+/// The frame around what `git status` prints.
+const GIT_STATUS: &str = "git_status";
+
 /// A layer of this name would look like frame in a source map.
 const RESERVED: &str = "frame";
 
@@ -248,13 +251,34 @@ fn resolve(
     sources.extend(instructions.map(|files| of_project(Box::new(files))));
     let tree = layer.tree.map(Spanned::into_inner);
     sources.extend(tree.map(|layer| of_project(source::tree(&layer))));
-    if let Some(named) = layer.source {
-        sources.push((source::named(&named), Volatility::Turn, Trust::Untrusted));
+    let of_turn = |source: Box<dyn Source>| (source, Volatility::Turn, Trust::Untrusted);
+    let checked = |checked: Result<(), Error>| {
+        checked.map_err(|error| reader.bad(span.clone(), error.detail()))
+    };
+    // The block that agents know, unless the layer has another one.
+    let frame = match (&layer.git_status, layer.frame.map(Spanned::into_inner)) {
+        (Some(_), None) => Some(GIT_STATUS.to_owned()),
+        (_, frame) => frame,
+    };
+    sources.extend(layer.git_status.map(|status| of_turn(Box::new(status))));
+    if let Some(diff) = layer.git_diff {
+        checked(diff.check())?;
+        sources.push(of_turn(Box::new(diff)));
     }
+    if let Some(files) = layer.git_files {
+        checked(files.check())?;
+        sources.push(of_turn(Box::new(files)));
+    }
+    if let Some(log) = layer.git_log {
+        checked(log.check())?;
+        sources.push(of_turn(Box::new(log)));
+    }
+    sources.extend(layer.command.map(|command| of_turn(Box::new(command))));
+    sources.extend(layer.source.map(|named| of_turn(source::named(&named))));
     let count = sources.len();
     let (Some((source, volatility, trust)), 1) = (sources.pop(), count) else {
         let detail = format!(
-            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`"
+            "layer `{name}` has {count} sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`"
         );
         return Err(reader.bad(span, detail));
     };
@@ -262,7 +286,7 @@ fn resolve(
         role: layer.role,
         when: reader.condition(layer.when)?,
         source,
-        frame: layer.frame.map(Spanned::into_inner),
+        frame,
         list: layer.list.map(Spanned::into_inner),
         priority: layer
             .priority

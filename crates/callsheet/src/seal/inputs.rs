@@ -134,7 +134,9 @@ impl SealedInputs {
     pub fn named(&self) -> BTreeSet<Fingerprint> {
         let recipe = self.recipe.files.values().copied();
         let read = self.readings.files().map(|(_, _, body)| body);
-        recipe.chain(read).chain([self.input]).collect()
+        let observed = self.readings.observed().map(|(_, body)| body);
+        let named = recipe.chain(read).chain(observed);
+        named.chain([self.input]).collect()
     }
 
     /// Returns every file that was read: its path relative to the root, or absolute where it lies elsewhere.

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Gathered, Source, World, lookup, strings};
+use super::{Gathered, Source, World, flag, strings};
 use crate::Error;
 use crate::inputs::{FileText, Globs, Located, Root, TextRule, map_parallel};
 use crate::omission::{Reason, Refusal};
@@ -135,10 +134,7 @@ impl FilesSource {
     }
 
     fn flag(&self, field: Option<&str>, world: &World<'_>) -> bool {
-        field
-            .and_then(|field| lookup(world.fields, field))
-            .and_then(Value::as_bool)
-            .unwrap_or(false)
+        flag(world.fields, field)
     }
 }
 

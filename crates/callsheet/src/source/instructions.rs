@@ -3,12 +3,12 @@
 //! Each file is its own section. A line that is nothing but `@path` imports that file in its place; an import that
 //! cannot be followed stays as it is written, with a record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Gathered, Source, World, lookup};
+use super::{Gathered, Source, World, lookup, strings};
 use crate::inputs::{FileText, Located, Root, TextRule};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
@@ -27,6 +27,8 @@ const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 pub struct InstructionsSource {
     /// The input field with the folder, or with a file in it; without one only the root is looked at.
     folder_from: Option<String>,
+    /// The input field with paths; the folders that they lie in are looked at, whether the paths are there or not.
+    paths_from: Option<String>,
     /// The names of the files, in the order in which they stand within a folder.
     names: Vec<String>,
     /// Whether imports are followed.
@@ -37,6 +39,7 @@ impl Default for InstructionsSource {
     fn default() -> Self {
         Self {
             folder_from: None,
+            paths_from: None,
             names: NAMES.map(str::to_owned).to_vec(),
             imports: true,
         }
@@ -46,7 +49,9 @@ impl Default for InstructionsSource {
 impl Source for InstructionsSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let root = world.root()?;
-        let folders = self.folders(layer, world, root, out)?;
+        let mut folders: BTreeSet<String> =
+            self.folders(layer, world, root, out)?.into_iter().collect();
+        self.folders_of_paths(layer, world, &mut folders, out)?;
         let mut reader = Reader {
             root,
             layer,
@@ -102,6 +107,33 @@ impl InstructionsSource {
             folders.push(format!("{above}{part}/"));
         }
         Ok(folders)
+    }
+}
+
+impl InstructionsSource {
+    /// Adds the folders of all paths; a folder sorts before what lies in it.
+    fn folders_of_paths(
+        &self,
+        layer: &Layer,
+        world: &World<'_>,
+        folders: &mut BTreeSet<String>,
+        out: &mut Gathered,
+    ) -> Result<(), Error> {
+        let Some(field) = &self.paths_from else {
+            return Ok(());
+        };
+        for named in strings(world.fields, field) {
+            match world.root()?.locate(named) {
+                Located::Inside(path) => {
+                    let slashes = path.match_indices('/');
+                    folders.extend(slashes.map(|(at, _)| path[..=at].to_owned()));
+                }
+                Located::Outside(_) => {
+                    out.refuse(layer, named, Refusal::new(Reason::OutsideRoot));
+                }
+            }
+        }
+        Ok(())
     }
 }
 

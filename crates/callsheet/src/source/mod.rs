@@ -3,8 +3,11 @@
 //! Each kind of source is one type behind the trait [`Source`]; those that need more than a root (git facts,
 //! instruction files, digests) are given to a composition by name.
 
+mod command;
+mod diff;
 mod file;
 mod files;
+mod git;
 mod instructions;
 mod text;
 mod tree;
@@ -16,10 +19,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub use command::CommandSource;
 pub use files::FilesSource;
+pub use git::{GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource};
 pub use instructions::InstructionsSource;
 
 use crate::inputs::Root;
+use crate::observe::{self, Observer, Question};
 use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
 use crate::recipe::{Layer, Recipe};
@@ -56,6 +62,8 @@ pub struct World<'a> {
     pub root: Option<&'a Root>,
     /// More sources, by name.
     pub sources: &'a Sources,
+    /// What looks at the repository and runs commands, where there is one.
+    pub observer: Option<&'a dyn Observer>,
     /// What the layers before gave.
     pub before: &'a BTreeMap<String, Gathered>,
 }
@@ -64,6 +72,11 @@ impl<'a> World<'a> {
     /// Returns the folder that may be read.
     pub fn root(&self) -> Result<&'a Root, Error> {
         self.root.ok_or_else(needs_root)
+    }
+
+    /// Asks about the repository or for a command.
+    pub(crate) fn ask(&self, question: &Question) -> Result<Result<Vec<u8>, Refusal>, Error> {
+        observe::ask(self.root()?, self.observer, question)
     }
 }
 
@@ -125,6 +138,14 @@ impl Gathered {
     }
 }
 
+/// Returns a field that is true.
+pub(crate) fn flag(fields: &Map<String, Value>, field: Option<&str>) -> bool {
+    field
+        .and_then(|field| lookup(fields, field))
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+}
+
 /// Returns the value at a dotted path.
 pub fn lookup<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let mut steps = path.split('.');
@@ -149,6 +170,7 @@ pub(crate) fn strings<'a>(fields: &'a Map<String, Value>, path: &str) -> Vec<&'a
 }
 
 pub(crate) use file::file;
+pub(crate) use git::changed_paths;
 pub(crate) use text::{template, text};
 pub(crate) use tree::tree;
 pub(crate) use value::{named, value};

@@ -48,6 +48,39 @@ fn json_escape_keeps_the_link() {
     );
 }
 
+#[test]
+fn xml_escape_links_every_character() {
+    let raw = "a < b\n\"c\" && d>";
+    let traced = Traced::whole(raw, &origin(raw)).xml_escaped();
+    assert_eq!(traced.text(), "a &lt; b\n\"c\" &amp;&amp; d&gt;");
+    let spans: Vec<_> = traced
+        .spans()
+        .iter()
+        .map(|span| {
+            let link = span.link.as_ref().unwrap();
+            let escaped = link.transform == Some(Transform::XmlText);
+            (
+                &traced.text()[span.range.clone()],
+                link.range.clone(),
+                link.line,
+                escaped,
+            )
+        })
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            ("a ", 0..2, 1, false),
+            ("&lt;", 2..3, 1, true),
+            (" b\n\"c\" ", 3..10, 1, false),
+            ("&amp;", 10..11, 2, true),
+            ("&amp;", 11..12, 2, true),
+            (" d", 12..14, 2, false),
+            ("&gt;", 14..15, 2, true),
+        ]
+    );
+}
+
 proptest! {
     #[test]
     fn any_text_any_slice(raw in "[a-c\r\n é]{0,40}", cut in any::<(prop::sample::Index, prop::sample::Index)>()) {

@@ -1,0 +1,171 @@
+//! Asking a program: its output, within bounds of time and size, and nothing of it left behind.
+//!
+//! The program runs in a session of its own without a terminal. When it is gone, or is over a bound, its whole process
+//! group is ended. No shell is involved.
+
+use std::io::{self, Read};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::RunError;
+
+/// How often a program that runs is looked at.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How long the last bytes of an ended program may be on their way.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
+/// How much of a program's standard error is kept.
+const SAID: u64 = 4096;
+
+/// How much of a line of it is told.
+const SAID_CHARS: usize = 300;
+
+/// What a program that is asked may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// How long it may take.
+    pub time: Duration,
+    /// How many bytes it may print.
+    pub bytes: u64,
+}
+
+/// Runs a program to its end and returns what it printed; `what` is how a user would name it.
+///
+/// With `any_exit` what it printed counts although it failed.
+pub fn ask(
+    mut command: Command,
+    what: &str,
+    bounds: Bounds,
+    any_exit: bool,
+) -> Result<Vec<u8>, RunError> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let refused = |cause| RunError::refused(format!("cannot run `{what}`"), cause);
+    let mut asked = Asked::start(command, bounds.bytes).map_err(refused)?;
+    let ended = asked.wait(bounds);
+    // Before it is reaped: until then the number of the group cannot pass to another one.
+    let _ = asked.child.start_kill();
+    let status = asked.child.wait().map_err(refused)?;
+    match ended {
+        Ended::TooMuch => Err(RunError::TooMuch {
+            what: what.to_owned(),
+            most: bounds.bytes,
+        }),
+        Ended::TooLate => Err(RunError::TimedOut {
+            what: what.to_owned(),
+            after: bounds.time,
+        }),
+        Ended::ByItself(printed) if status.success() || (any_exit && status.code().is_some()) => {
+            Ok(printed)
+        }
+        Ended::ByItself(_) => Err(RunError::Failed {
+            what: what.to_owned(),
+            code: status.code(),
+            said: asked.said(),
+        }),
+    }
+}
+
+/// How a program came to its end.
+enum Ended {
+    /// By itself, having printed this.
+    ByItself(Vec<u8>),
+    TooMuch,
+    TooLate,
+}
+
+/// A program that runs.
+struct Asked {
+    child: Box<dyn ChildWrapper>,
+    stdout: Receiver<Vec<u8>>,
+    stderr: Receiver<Vec<u8>>,
+}
+
+impl Asked {
+    fn start(command: Command, most: u64) -> io::Result<Self> {
+        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?;
+        let (stdout, stderr) = (child.stdout().take(), child.stderr().take());
+        Ok(Self {
+            child,
+            stdout: reader(stdout, most.saturating_add(1)),
+            stderr: reader(stderr, SAID),
+        })
+    }
+
+    fn wait(&mut self, bounds: Bounds) -> Ended {
+        let deadline = Instant::now() + bounds.time;
+        let mut printed = None;
+        loop {
+            if printed.is_none() {
+                printed = self.stdout.recv_timeout(TICK).ok();
+            } else {
+                thread::sleep(TICK);
+            }
+            let size = printed.as_ref().map_or(0, |bytes| bytes.len() as u64);
+            if size > bounds.bytes {
+                return Ended::TooMuch;
+            }
+            if self.has_exited() {
+                break;
+            }
+            if Instant::now() >= deadline {
+                return Ended::TooLate;
+            }
+        }
+        // What it left behind would keep its output open.
+        let _ = self.child.start_kill();
+        let printed = printed.or_else(|| self.stdout.recv_timeout(LAST_BYTES).ok());
+        match printed {
+            Some(printed) if printed.len() as u64 > bounds.bytes => Ended::TooMuch,
+            Some(printed) => Ended::ByItself(printed),
+            None => Ended::TooLate,
+        }
+    }
+
+    /// Tells whether the program is gone, and leaves it to be reaped.
+    fn has_exited(&self) -> bool {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
+    }
+
+    /// Returns the first line of its standard error that says something.
+    fn said(&self) -> String {
+        let said = self.stderr.recv_timeout(LAST_BYTES).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+        let line = line.unwrap_or_default().chars();
+        line.map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .take(SAID_CHARS)
+            .collect()
+    }
+}
+
+/// Reads a stream up to `most` bytes on a thread of its own; of what follows only the room is given back.
+fn reader(stream: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let Some(mut stream) = stream else { return };
+        let mut bytes = Vec::new();
+        // A stream that breaks ends there; the exit code tells the rest.
+        let _ = (&mut stream).take(most).read_to_end(&mut bytes);
+        let full = bytes.len() as u64 == most;
+        // Nobody waits any more when the program was too late.
+        let _ = tell.send(bytes);
+        if full {
+            let _ = io::copy(&mut stream, &mut io::sink());
+        }
+    });
+    told
+}
+
+#[cfg(test)]
+mod tests;
