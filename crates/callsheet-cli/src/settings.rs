@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use callsheet::ErrorKind;
 use callsheet::redact::Key;
-use callsheet_run::Runner;
+use callsheet_run::{Runner, Sheet, adapter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -52,6 +52,14 @@ pub(crate) struct Settings {
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
+}
+
+/// What a project changes of adapters, as sheets.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Changes {
+    #[serde(rename = "adapters")]
+    _adapters: BTreeMap<String, Sheet>,
 }
 
 /// The address of a server, which may hold a password and is never printed.
@@ -108,10 +116,28 @@ pub(crate) struct Paths {
 impl Settings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub(crate) fn parse(text: &str, file: &str) -> Result<Self, Failure> {
-        toml::from_str(text).map_err(|error| {
-            let error = callsheet::Error::toml(ErrorKind::BadInput, file, text, &error);
+        let refused = |error: callsheet::Error| {
             Failure::from(error).hint("`callsheet schema --settings` prints what is allowed")
-        })
+        };
+        let bad = |error: toml::de::Error| {
+            refused(callsheet::Error::toml(
+                ErrorKind::BadInput,
+                file,
+                text,
+                &error,
+            ))
+        };
+        let settings: Self = toml::from_str(text).map_err(bad)?;
+        // A table forgets its lines, so that it is read a second time for what is wrong in it.
+        toml::from_str::<Changes>(text).map_err(bad)?;
+        let known = |name: &&String| !adapter::NAMES.contains(&name.as_str());
+        if let Some(name) = settings.adapters.keys().find(known) {
+            let names = adapter::NAMES.iter().copied();
+            return Err(refused(
+                callsheet::Error::unknown("adapter", name, names).at(file, None),
+            ));
+        }
+        Ok(settings)
     }
 
     /// Applies the variables of the environment.
@@ -241,7 +267,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -264,6 +290,8 @@ mod tests {
                 "paths",
                 "recipes",
                 "scope",
+                "adapters",
+                "runners",
                 "profiles"
             ]
         );

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod adapter;
 pub(crate) mod cache;
 pub(crate) mod completions;
 pub(crate) mod compose;

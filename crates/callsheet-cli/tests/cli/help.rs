@@ -54,6 +54,10 @@ help_of! {
     profile_list: "profile" "list";
     profile_show: "profile" "show";
     profile_check: "profile" "check";
+    adapter: "adapter";
+    adapter_list: "adapter" "list";
+    adapter_show: "adapter" "show";
+    adapter_parse: "adapter" "parse";
     package: "package";
     package_check: "package" "check";
     state: "state";
@@ -74,7 +78,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache prompts show search verify replay export import gc template recipe profile package state schema completions"
+        "demo init compose inject pack explain why diff cache prompts show search verify replay export import gc template recipe profile adapter package state schema completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -85,6 +89,7 @@ fn no_command_is_without_its_help_here() {
         "list show eject check"
     );
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
+    assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");
     assert_eq!(listed(&help(&["package"])).join(" "), "check");
     assert_eq!(listed(&help(&["state"])).join(" "), "show set");
 }

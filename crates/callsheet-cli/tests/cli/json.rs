@@ -3,7 +3,7 @@
 use crate::project::{Project, words};
 
 /// Every command once, those with a verdict twice.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 24] = [
     "init",
     "demo demo",
     "compose layers -D rules=a",
@@ -24,6 +24,9 @@ const COMMANDS: [&str; 21] = [
     "recipe eject pack",
     "recipe check",
     "schema pack",
+    "adapter list",
+    "adapter show codex",
+    "adapter parse codex",
     "completions bash",
 ];
 
@@ -66,6 +69,9 @@ fn every_command_names_the_shape_of_its_document() {
     recipe eject pack: 0 callsheet.ejected/1
     recipe check: 0 callsheet.check/1
     schema pack: 0 callsheet.schema/1
+    adapter list: 0 callsheet.adapters/1
+    adapter show codex: 0 callsheet.adapter/1
+    adapter parse codex: 0 callsheet.adapter-parse/1
     completions bash: 0 callsheet.completions/1
     ");
 }

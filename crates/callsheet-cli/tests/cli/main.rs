@@ -1,5 +1,6 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
+mod adapters;
 mod bundle;
 mod bundles;
 mod carried;

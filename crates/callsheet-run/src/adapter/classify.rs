@@ -37,6 +37,7 @@ const FIRST: &[(Class, &[&str])] = &[
             "hit your limit",
         ],
     ),
+    (Class::Turns, &["session turns", "maximum number of turns"]),
     (
         Class::Auth,
         &[

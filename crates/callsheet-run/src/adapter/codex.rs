@@ -38,6 +38,10 @@ impl Adapter for Codex {
         Ok(plan)
     }
 
+    fn natives(&self, program: &Path) -> Vec<PathBuf> {
+        native_candidates(program)
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(CodexReader::default())
     }
@@ -54,7 +58,7 @@ fn toml_string(text: &str) -> String {
 ///
 /// The script stays as a parent of the binary where Node cannot replace itself, and a signal that ends the one does not
 /// reach the other. `script` is its path with all links followed.
-pub fn native_candidates(script: &Path) -> Vec<PathBuf> {
+fn native_candidates(script: &Path) -> Vec<PathBuf> {
     let (cpu, triple) = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => ("linux-x64", "x86_64-unknown-linux-musl"),
         ("linux", "aarch64") => ("linux-arm64", "aarch64-unknown-linux-musl"),

@@ -16,6 +16,7 @@ impl Adapter for Gemini {
     fn plan(&self, order: &Order<'_>) -> Result<Plan, RunError> {
         let mut plan = draft(order, order.system.is_some())?;
         note_lists(&mut plan, order);
+        plan.notes.extend(inspect(order.prompt)?);
         let home = order.state_folder().join(".gemini");
         if let Some(text) = order.system {
             if !order.isolate {
@@ -36,26 +37,21 @@ impl Adapter for Gemini {
         Ok(plan)
     }
 
-    fn inspect(&self, prompt: &str) -> Result<Vec<String>, RunError> {
-        if let Some(first @ ('/' | '@')) = prompt.trim_start().chars().next() {
-            let meaning = if first == '/' { "command" } else { "file" };
-            return Err(RunError::Input(format!(
-                "the prompt begins with `{first}`, which Gemini CLI takes for a {meaning}"
-            )));
-        }
-        let mut notes = Vec::new();
-        if prompt.contains('@') {
-            notes.push(
-                "the prompt has an `@`, which Gemini CLI may take for the name of a file: it may not arrive as it is"
-                    .to_owned(),
-            );
-        }
-        Ok(notes)
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::GeminiReader::default())
     }
+}
+
+/// Returns what a person should know of a prompt; one that the CLI does not take for a text is refused.
+fn inspect(prompt: &str) -> Result<Option<String>, RunError> {
+    if let Some(first @ ('/' | '@')) = prompt.trim_start().chars().next() {
+        let meaning = if first == '/' { "command" } else { "file" };
+        return Err(RunError::Input(format!(
+            "the prompt begins with `{first}`, which Gemini CLI takes for a {meaning}"
+        )));
+    }
+    let note = "the prompt has an `@`, which Gemini CLI may take for the name of a file: it may not arrive as it is";
+    Ok(prompt.contains('@').then(|| note.to_owned()))
 }
 
 #[cfg(test)]
@@ -64,11 +60,11 @@ mod tests {
 
     #[test]
     fn prompts_that_are_commands_are_refused_and_names_of_files_are_noted() {
-        let inspect = |prompt| Gemini.inspect(prompt).map_err(|error| error.to_string());
-        assert_eq!(inspect("fix a/b"), Ok(vec![]));
-        assert_eq!(inspect(""), Ok(vec![]));
+        let inspect = |prompt| inspect(prompt).map_err(|error| error.to_string());
+        assert_eq!(inspect("fix a/b"), Ok(None));
+        assert_eq!(inspect(""), Ok(None));
         insta::assert_snapshot!(inspect("\n/quit").unwrap_err(), @"the prompt begins with `/`, which Gemini CLI takes for a command");
         insta::assert_snapshot!(inspect("@a.md").unwrap_err(), @"the prompt begins with `@`, which Gemini CLI takes for a file");
-        insta::assert_snapshot!(inspect("mail a@b.c").unwrap().join("\n"), @"the prompt has an `@`, which Gemini CLI may take for the name of a file: it may not arrive as it is");
+        insta::assert_snapshot!(inspect("mail a@b.c").unwrap().unwrap(), @"the prompt has an `@`, which Gemini CLI may take for the name of a file: it may not arrive as it is");
     }
 }

@@ -111,13 +111,6 @@ pub trait Adapter: Send + Sync {
         Vec::new()
     }
 
-    /// Returns what a person should know before this prompt is handed over, such as bytes that the CLI would change.
-    ///
-    /// An error says that the CLI would not take the prompt for a text.
-    fn inspect(&self, _prompt: &str) -> Result<Vec<String>, RunError> {
-        Ok(Vec::new())
-    }
-
     /// Returns what reads the output of one run.
     fn reader(&self) -> Box<dyn Reader>;
 }

@@ -119,11 +119,12 @@ impl Sheet {
                 .and_then(toml::Value::as_table)
                 .cloned()
             else {
-                let adapter = table.get("name").and_then(toml::Value::as_str);
-                let adapter = adapter.unwrap_or_default();
-                return Err(RunError::Input(format!(
-                    "adapter `{adapter}` has no profile `{name}`"
-                )));
+                let known = profiles.into_iter().flatten();
+                return Err(RunError::Unknown {
+                    what: "adapter profile",
+                    name: name.to_owned(),
+                    known: known.map(|(name, _)| name.clone()).collect(),
+                });
             };
             merge(&mut table, &chosen);
         }

@@ -47,7 +47,7 @@ impl Reader for ClaudeReader {
         };
         match fields.text("type").unwrap_or_default() {
             "system" => self.system(&fields, line),
-            "assistant" => self.assistant(&fields),
+            "assistant" if fields.at("message").at("content").is_array() => self.assistant(&fields),
             "user" => self.user(&fields),
             "rate_limit_event" => self.limit(fields.at("rate_limit_info")),
             "result" => self.result(&fields),

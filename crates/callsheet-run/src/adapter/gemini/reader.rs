@@ -96,13 +96,15 @@ fn failure(text: Option<&str>, status: Option<u16>, at: Option<i64>) -> Verdict 
         // A broken stream ends with a final line that has no error.
         return Verdict::failure(status.map_or(Class::Network, Class::of_status));
     };
-    let resets_at = classify::resets_at(text, at);
+    Verdict::failure(class(text, status, at)).until(classify::resets_at(text, at))
+}
+
+fn class(text: &str, status: Option<u16>, at: Option<i64>) -> Class {
     match classify::class(text, status) {
         // A server that tells when to come back has a window, and this one is used up.
-        Class::Overload if resets_at.is_some() => Verdict::failure(Class::Quota),
-        class => Verdict::failure(class),
+        Class::Overload if classify::resets_at(text, at).is_some() => Class::Quota,
+        class => class,
     }
-    .until(resets_at)
 }
 
 /// Returns the status that became an exit code, which has one byte.
@@ -198,9 +200,11 @@ impl GeminiReader {
         }
         let ok = fields.text("status") == Some("success");
         let text = fields.at("error").text("message").map(str::to_owned);
+        let at = fields.text("timestamp").map(str::parse::<Timestamp>);
+        let at = at.and_then(Result::ok).map(Timestamp::as_second);
         if let (false, Some(text)) = (ok, &text) {
             events.push(AgentEvent::Error {
-                class: classify::class(text, None),
+                class: class(text, None, at),
                 status: classify::status_in(text),
                 text: text.clone(),
             });
@@ -210,13 +214,8 @@ impl GeminiReader {
             reason: fields.text("status").map(str::to_owned),
             text: None,
         });
-        let at = fields.text("timestamp").map(str::parse::<Timestamp>);
         self.finals += 1;
-        self.last = Some(Final {
-            ok,
-            text,
-            at: at.and_then(Result::ok).map(Timestamp::as_second),
-        });
+        self.last = Some(Final { ok, text, at });
         events
     }
 }
