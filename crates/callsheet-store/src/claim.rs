@@ -8,21 +8,22 @@ use std::time::Duration;
 use callsheet::Event;
 use serde_json::Value as Json;
 
-use crate::db::{Dialect, Tx, Value};
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::Project;
-use crate::run::{self, Run};
-use crate::{Id, Store, StoreError, mark};
+use crate::run::{self, End, Run};
+use crate::{Id, Store, StoreError};
 
 /// The condition that the partial index is made for comes first, so that both databases use it.
-const NEXT: &str = "update run set state = 'running', worker = $1, attempt = attempt + 1, lease_until = $2, started_at = $3 \
+const NEXT: &str = "update run set state = 'running', worker = $1, attempt = attempt + 1, lease_until = $2, \
+    started_at = coalesce(started_at, $3) \
     where key = (select key from run where state <> 'finished' and (state = 'queued' or lease_until <= $3) \
     order by key limit 1";
 
 const RENEW: &str = "update run set lease_until = $4 \
     where key = $1 and worker = $2 and attempt = $3 and state = 'running'";
 
-const HELD: &str = "select started_at, records from run \
+const HELD: &str = "select started_at, records, stop_requested_at from run \
     where key = $1 and worker = $2 and attempt = $3 and state = 'running'";
 
 const FINISH: &str = "update run set state = 'finished', lease_until = null, finished_at = $2, outcome = $3, \
@@ -38,7 +39,7 @@ pub struct Claim {
     /// The attempt, which no other claim of the run has.
     pub attempt: i64,
     pub(crate) key: i64,
-    project: Project,
+    pub(crate) project: Project,
 }
 
 impl Store {
@@ -99,11 +100,16 @@ fn claim(tx: &mut dyn Tx, worker: &str, lease: Duration) -> Result<Option<Claim>
     let Some(row) = tx.first(&sql, &[worker.into(), until.into(), now.into()])? else {
         return Ok(None);
     };
+    made(tx, &row, worker, "run:started").map(Some)
+}
+
+/// Makes the claim of a row with the key of the run, its project and the attempt.
+pub(crate) fn of(tx: &mut dyn Tx, row: &Row, worker: &str) -> Result<Claim, StoreError> {
     let key = row.int(0)?;
     let Some(run) = run::by_key(tx, key)? else {
         return Err(row.damaged("a run has no project or no prompt"));
     };
-    let claim = Claim {
+    Ok(Claim {
         key,
         worker: worker.to_owned(),
         attempt: row.int(2)?,
@@ -112,17 +118,25 @@ fn claim(tx: &mut dyn Tx, worker: &str, lease: Duration) -> Result<Option<Claim>
             key: row.int(1)?,
         },
         run,
-    };
-    let said = format!("run {} is started by {worker}", claim.run.id);
-    event::append(
-        tx,
-        &claim.project,
-        &[told(&claim, "run:started", None, said)],
-    )?;
-    Ok(Some(claim))
+    })
 }
 
-fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<bool, StoreError> {
+/// Makes the claim of a row, and the event that tells of it.
+pub(crate) fn made(
+    tx: &mut dyn Tx,
+    row: &Row,
+    worker: &str,
+    kind: &str,
+) -> Result<Claim, StoreError> {
+    let claim = of(tx, row, worker)?;
+    let verb = kind.trim_start_matches("run:").replace('_', " ");
+    let said = format!("run {} is {verb} by {worker}", claim.run.id);
+    event::append(tx, &claim.project, &[told(&claim, kind, None, said)])?;
+    Ok(claim)
+}
+
+/// Finishes a run within a transaction; `false` where the claim is lost.
+pub(crate) fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<bool, StoreError> {
     let lock = match tx.dialect() {
         Dialect::Sqlite => "",
         Dialect::Postgres => " for update",
@@ -130,19 +144,19 @@ fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<bool, StoreE
     let Some(row) = tx.first(&format!("{HELD}{lock}"), &claim.fence())? else {
         return Ok(false);
     };
-    let (started_at, records) = (row.maybe(0, crate::db::Row::int)?, row.int(1)?);
     let (at, text) = (tx.now()?, outcome.to_string());
-    let [key, worker, attempt] = claim.fence();
-    let end = [
-        key,
-        worker,
-        attempt,
-        started_at.into(),
-        at.into(),
-        (&text).into(),
-        records.into(),
-    ];
-    let finish_mark = mark::of("finish", &end);
+    let end = End {
+        key: claim.key,
+        worker: &claim.worker,
+        attempt: claim.attempt,
+        started_at: row.maybe(0, Row::int)?,
+        finished_at: at,
+        outcome: &text,
+        records: row.int(1)?,
+        stop_requested_at: row.maybe(2, Row::int)?,
+        imported_at: None,
+    };
+    let finish_mark = end.mark();
     let values = [
         claim.key.into(),
         at.into(),
@@ -170,6 +184,6 @@ fn told(claim: &Claim, kind: &str, outcome: Option<&Json>, said: String) -> NewE
     }
 }
 
-fn millis(duration: Duration) -> i64 {
+pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -2,6 +2,8 @@
 //!
 //! An event is stored before anybody sees it, and never changes. Whoever reads "since a number" loses nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use callsheet::Event;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Map, Value as Json};
@@ -22,6 +24,9 @@ const INSERT: &str = "insert into event (project, seq, at, kind, payload, run, m
 
 const SINCE: &str = "select e.seq, e.at, e.kind, e.payload, r.id from event e left join run r on r.key = e.run \
     where e.project = $1 and e.seq > $2 order by e.seq limit $3";
+
+const OF_RUN: &str = "select e.seq, e.at, e.kind, e.payload, r.id from run r join event e on e.run = r.key \
+    where r.id = $1 and e.seq > $2 order by e.seq limit $3";
 
 const RUN_KEY: &str = "select key from run where id = $1 and project = $2";
 
@@ -90,6 +95,32 @@ impl Store {
         let key = project.key;
         self.read(move |tx| since(tx, key, seq, limit)).await
     }
+
+    /// Returns up to `limit` events of a run with a number above `seq`, the oldest first.
+    pub async fn events_of_run(
+        &self,
+        run: Id,
+        seq: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(move |tx| {
+            let rows = tx.query(OF_RUN, &[run.as_str().into(), seq.into(), limit.into()])?;
+            rows.iter().map(stored).collect()
+        })
+        .await
+    }
+}
+
+/// An event as its row has it, but for its number.
+pub(crate) struct EventRow<'e> {
+    /// When it happened; now where nothing is said.
+    pub(crate) at: Option<i64>,
+    pub(crate) kind: &'e str,
+    /// The payload as JSON.
+    pub(crate) payload: String,
+    /// The key of the run that it happened to.
+    pub(crate) run: Option<i64>,
 }
 
 /// Stores events within a transaction and returns their numbers.
@@ -98,36 +129,46 @@ pub(crate) fn append(
     project: &Project,
     events: &[NewEvent],
 ) -> Result<Vec<i64>, StoreError> {
-    if events.is_empty() {
+    let runs: BTreeSet<Id> = events.iter().filter_map(|new| new.run).collect();
+    let mut keys = BTreeMap::new();
+    for id in runs {
+        keys.insert(id, run_key(tx, project, id)?);
+    }
+    let rows = events.iter().map(|new| EventRow {
+        at: None,
+        kind: &new.event.kind,
+        payload: Json::Object(new.event.payload.clone()).to_string(),
+        run: new.run.and_then(|id| keys.get(&id).copied()),
+    });
+    append_rows(tx, project, rows.collect())
+}
+
+/// Stores the rows of events within a transaction and returns their numbers.
+pub(crate) fn append_rows(
+    tx: &mut dyn Tx,
+    project: &Project,
+    rows: Vec<EventRow<'_>>,
+) -> Result<Vec<i64>, StoreError> {
+    if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
-    let runs = events
-        .iter()
-        .map(|new| new.run.map(|id| run_key(tx, project, id)).transpose())
-        .collect::<Result<Vec<_>, _>>()?;
+    let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
     // From here to the commit nobody else gets a number of this project.
     let Some(row) = tx.first(NUMBER, &[project.key.into(), count.into()])? else {
         return Err(StoreError::unknown("project", &project.name));
     };
     let first = row.int(0)? - count + 1;
-    let at = tx.now()?;
+    let now = tx.now()?;
     let seqs: Vec<i64> = (first..first + count).collect();
-    let rows: Vec<_> = seqs.iter().zip(events).zip(runs).collect();
-    for chunk in rows.chunks(CHUNK) {
-        let mut values = Vec::with_capacity(chunk.len() * 7);
-        for ((seq, new), run) in chunk {
-            let payload = Json::Object(new.event.payload.clone()).to_string();
-            values.extend(columns(
-                project.key,
-                **seq,
-                at,
-                &new.event.kind,
-                payload,
-                *run,
-            ));
+    let mut rows = seqs.iter().zip(rows).peekable();
+    while rows.peek().is_some() {
+        let mut values = Vec::with_capacity(CHUNK * 7);
+        let mut taken = 0;
+        for (seq, row) in rows.by_ref().take(CHUNK) {
+            values.extend(columns(project.key, *seq, now, row));
+            taken += 1;
         }
-        tx.execute(&format!("{INSERT}{}", groups(chunk.len(), 7)), &values)?;
+        tx.execute(&format!("{INSERT}{}", groups(taken, 7)), &values)?;
     }
     if tx.dialect() == Dialect::Postgres {
         // It is delivered at the commit, so that nobody is told of what is not there.
@@ -146,25 +187,14 @@ fn run_key(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreError
 }
 
 /// Returns the columns of a row, the last of which is the mark of all others.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the columns of the table"
-)]
-fn columns(
-    project: i64,
-    seq: i64,
-    at: i64,
-    kind: &str,
-    payload: String,
-    run: Option<i64>,
-) -> Vec<Value<'_>> {
+fn columns(project: i64, seq: i64, now: i64, row: EventRow<'_>) -> Vec<Value<'_>> {
     let mut values = vec![
         project.into(),
         seq.into(),
-        at.into(),
-        kind.into(),
-        payload.into(),
-        run.into(),
+        row.at.unwrap_or(now).into(),
+        row.kind.into(),
+        row.payload.into(),
+        row.run.into(),
     ];
     values.push(mark::of("event", &values).into());
     values

@@ -152,7 +152,7 @@ fn a_store_of_a_newer_program() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 3
     --- stderr
-    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 4
+    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 5
     hint: a newer callsheet has written it; use that one
     ");
     database(&project)

@@ -166,6 +166,7 @@ fn a_prompt_that_a_run_was_given_stays() {
             prompt: given.parse().unwrap(),
             kind: callsheet_store::RunKind::First,
             parent: None,
+            request: serde_json::Value::Null,
         };
         callsheet_store::block_on(store.queue_run(&project, new)).unwrap();
     }

@@ -174,9 +174,10 @@ pub(crate) fn queue(store: &Store, project: &Project, count: usize) {
         prompt: small_prompt(store, project),
         kind: RunKind::First,
         parent: None,
+        request: serde_json::Value::Null,
     };
     for _ in 0..count {
-        block_on(store.queue_run(project, new)).unwrap();
+        block_on(store.queue_run(project, new.clone())).unwrap();
     }
 }
 

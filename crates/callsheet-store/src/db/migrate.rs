@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     step!("0002-prompt"),
     step!("0003-run"),
     step!("0004-search"),
+    step!("0005-request"),
 ];
 
 /// The schema that this program writes.

@@ -1,11 +1,14 @@
 //! Reading runs: by name, and in pages that cost the same however deep they are.
 
+use serde_json::Value as Json;
+
 use super::{Run, RunKind, RunState};
 use crate::db::{Row, Tx, Value};
 use crate::{Id, StoreError};
 
 const SELECT: &str = "select r.id, p.name, s.id, r.kind, a.id, r.state, r.worker, r.attempt, r.queued_at, \
-    r.started_at, r.lease_until, r.finished_at, r.outcome, r.records \
+    r.started_at, r.lease_until, r.finished_at, r.outcome, r.records, r.request, r.stop_requested_at, \
+    r.imported_at \
     from run r join project p on p.key = r.project join prompt s on s.key = r.prompt \
     left join run a on a.key = r.parent where ";
 
@@ -32,9 +35,15 @@ impl Default for RunPage {
     }
 }
 
-/// Returns the query for runs whose id is in a range.
-pub(super) fn by_prefix() -> String {
-    format!("{SELECT}r.id >= $1 and r.id < $2 order by r.id limit 6")
+/// Returns the query for runs of a project whose id is in a range.
+pub(super) fn by_prefix(project: i64) -> String {
+    format!("{SELECT}r.id >= $1 and r.id < $2 and r.project = {project} order by r.id limit 6")
+}
+
+/// Returns all runs of a project that are running, the oldest first.
+pub(crate) fn running(tx: &mut dyn Tx, project: i64) -> Result<Vec<Run>, StoreError> {
+    let sql = format!("{SELECT}r.project = $1 and r.state = 'running' order by r.key");
+    tx.query(&sql, &[project.into()])?.iter().map(run).collect()
 }
 
 /// Returns a run by its key.
@@ -66,7 +75,6 @@ pub(super) fn runs(tx: &mut dyn Tx, project: i64, page: RunPage) -> Result<Vec<R
 /// Reads a row.
 pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
     let name = |at| row.text(at)?.parse::<Id>();
-    let outcome = row.maybe(12, Row::text)?.map(serde_json::from_str);
     Ok(Run {
         id: name(0)?,
         project: row.text(1)?.to_owned(),
@@ -80,9 +88,17 @@ pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
         started_at: row.maybe(9, Row::int)?,
         lease_until: row.maybe(10, Row::int)?,
         finished_at: row.maybe(11, Row::int)?,
-        outcome: outcome.transpose().map_err(|error| {
-            row.damaged(format!("a run has an outcome that is no JSON: {error}"))
-        })?,
+        outcome: document(row, 12, "an outcome")?,
         records: row.int(13)?,
+        request: document(row, 14, "a request")?,
+        stop_requested_at: row.maybe(15, Row::int)?,
+        imported_at: row.maybe(16, Row::int)?,
     })
+}
+
+fn document(row: &Row, at: usize, what: &str) -> Result<Option<Json>, StoreError> {
+    let text = row.maybe(at, Row::text)?;
+    text.map(serde_json::from_str)
+        .transpose()
+        .map_err(|error| row.damaged(format!("a run has {what} that is not JSON: {error}")))
 }

@@ -3,7 +3,10 @@
 //! Runs are only ever added. A retry or a continuation is a run of its own with a parent, and a run that has finished
 //! never changes again.
 
+mod end;
 mod list;
+mod start;
+mod stop;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -19,8 +22,10 @@ use crate::project::Project;
 use crate::prompt::guard;
 use crate::{Id, Store, StoreError, id, mark};
 
+pub(crate) use end::End;
 pub use list::RunPage;
 pub(crate) use list::by_key;
+pub(crate) use stop::STOPPING;
 
 /// How many ids are tried before giving up; a second is hardly ever needed.
 const TRIES: usize = 16;
@@ -86,7 +91,7 @@ impl RunState {
 }
 
 /// A run that is to be queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
     /// The sealed prompt that the agent gets.
     pub prompt: Id,
@@ -94,6 +99,8 @@ pub struct NewRun {
     pub kind: RunKind,
     /// The finished run before it; none for the first one.
     pub parent: Option<Id>,
+    /// What is asked for, such as the runner, the adapter and the model; `null` says nothing.
+    pub request: Json,
 }
 
 /// A run as it is stored. Times are milliseconds since 1970.
@@ -117,7 +124,7 @@ pub struct Run {
     pub attempt: i64,
     /// When it was queued.
     pub queued_at: i64,
-    /// When it was claimed last.
+    /// When it was claimed first.
     pub started_at: Option<i64>,
     /// Until when it is the worker's alone.
     pub lease_until: Option<i64>,
@@ -127,27 +134,33 @@ pub struct Run {
     pub outcome: Option<Json>,
     /// How many records its log has.
     pub records: i64,
+    /// What was asked for when it was queued.
+    pub request: Option<Json>,
+    /// When somebody asked for it to stop.
+    pub stop_requested_at: Option<i64>,
+    /// When it was imported; none for a run of this store.
+    pub imported_at: Option<i64>,
 }
 
 const PROMPT_KEY: &str = "select key from prompt where id = $1 and project = $2";
 
 const PARENT: &str = "select key, state from run where id = $1 and project = $2";
 
-const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark) \
-    values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing";
+const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing returning key";
 
 impl Store {
     /// Queues a run and returns its name.
     pub async fn queue_run(&self, project: &Project, run: NewRun) -> Result<Id, StoreError> {
         let project = project.clone();
-        self.write(move |tx| queue(tx, &project, run)).await
+        self.write(move |tx| Ok(queue(tx, &project, &run)?.0)).await
     }
 
-    /// Returns a run by its id or a prefix of it that no other run has.
-    pub async fn run(&self, name: &str) -> Result<Run, StoreError> {
-        let name = name.to_owned();
+    /// Returns a run by its id or a prefix of it that no other run of the project has.
+    pub async fn run(&self, project: &Project, name: &str) -> Result<Run, StoreError> {
+        let (key, name) = (project.key, name.to_owned());
         self.read(move |tx| {
-            let sql = list::by_prefix();
+            let sql = list::by_prefix(key);
             list::run(&id::find(tx, "run", &name, &sql)?)
         })
         .await
@@ -158,10 +171,16 @@ impl Store {
         let key = project.key;
         self.read(move |tx| list::runs(tx, key, page)).await
     }
+
+    /// Returns all runs of a project that are running, the oldest first.
+    pub async fn running(&self, project: &Project) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| list::running(tx, key)).await
+    }
 }
 
-/// Queues a run within a transaction.
-fn queue(tx: &mut dyn Tx, project: &Project, run: NewRun) -> Result<Id, StoreError> {
+/// Queues a run within a transaction; returns its name and its key.
+fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), StoreError> {
     guard::shared(tx)?;
     let of = |id: Id| [Value::from(id.to_string()), project.key.into()];
     let Some(prompt) = tx.first(PROMPT_KEY, &of(run.prompt))? else {
@@ -178,6 +197,7 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: NewRun) -> Result<Id, StoreErr
         }
         (_, Some(id)) => Some(finished(tx, project, id)?),
     };
+    let request = (!run.request.is_null()).then(|| run.request.to_string());
     let at = tx.now()?;
     for _ in 0..TRIES {
         let id = Id::new(at, chance());
@@ -189,10 +209,11 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: NewRun) -> Result<Id, StoreErr
             run.kind.as_str().into(),
             at.into(),
         ];
-        values.push(mark::of("run", &values).into());
-        if tx.execute(INSERT, &values)? == 1 {
+        values.push(mark_of(&values, request.as_deref()).into());
+        values.push(request.as_deref().into());
+        if let Some(row) = tx.first(INSERT, &values)? {
             event::append(tx, project, &[queued(id, run)])?;
-            return Ok(id);
+            return Ok((id, row.int(0)?));
         }
     }
     Err(StoreError::unavailable(
@@ -213,7 +234,14 @@ fn finished(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreErro
     row.int(0)
 }
 
-fn queued(id: Id, run: NewRun) -> NewEvent {
+/// Returns the mark of a run: of its first columns, and of its request where it has one.
+pub(crate) fn mark_of(columns: &[Value<'_>], request: Option<&str>) -> Vec<u8> {
+    let mut values = columns.to_vec();
+    values.extend(request.map(Value::from));
+    mark::of("run", &values)
+}
+
+fn queued(id: Id, run: &NewRun) -> NewEvent {
     let parent = run.parent.map_or(Json::Null, |id| id.to_string().into());
     let facts = [
         ("run", id.to_string().into()),

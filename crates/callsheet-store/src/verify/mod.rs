@@ -33,6 +33,9 @@ pub struct Verified {
     pub findings: u64,
 }
 
+/// What is said of a row that does not match its mark.
+const CHANGED: &str = "does not match its mark: it has been changed";
+
 /// Checks all rows of a noun.
 type Check = fn(&mut dyn Tx, &mut Audit<'_>) -> Result<(), StoreError>;
 
@@ -141,7 +144,7 @@ fn marked(
     values: &[Value<'_>],
 ) -> Result<Option<String>, StoreError> {
     let matches = row.bytes(at)? == mark::of(table, values);
-    Ok((!matches).then(|| "does not match its mark: it has been changed".to_owned()))
+    Ok((!matches).then(|| CHANGED.to_owned()))
 }
 
 /// Checks the pages of the file and what refers to what.

@@ -2,20 +2,22 @@
 
 use serde_json::Value as Json;
 
-use super::{Audit, marked};
-use crate::db::{Row, Tx, Value};
+use super::{Audit, CHANGED};
+use crate::db::{Row, Tx};
+use crate::run::{End, STOPPING, mark_of};
 use crate::{Id, StoreError};
 
 const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r.queued_at, r.mark, \
     r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
-    a.project, a.state, s.project \
+    a.project, a.state, s.project, r.request, r.stop_requested_at, \
+    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end, r.imported_at \
     from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt order by r.key";
 
 const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
 
 /// Checks runs one by one.
 pub(super) fn runs(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    tx.each(RUNS, &[], &mut |row| {
+    tx.each(RUNS, &[STOPPING.into()], &mut |row| {
         let what = || format!("run {}", row.text(1).unwrap_or("?"));
         audit.row("runs", what, || run(&row));
         Ok(())
@@ -46,15 +48,18 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
         row.text(5)?.into(),
         row.int(6)?.into(),
     ];
+    let request = row.maybe(20, Row::text)?;
     let says = |wrong: bool, what: &str| wrong.then(|| what.to_owned());
     let id = row.text(1)?;
     let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
-    Ok(marked(row, 7, "run", &values)?
+    let matches = row.bytes(7)? == mark_of(&values, request);
+    Ok(says(!matches, CHANGED)
         .or(says(!is_id, "has an id that is none"))
         .or(says(
             row.maybe(19, Row::int)? != Some(row.int(2)?),
             "has a prompt of another project",
         ))
+        .or(request.and_then(not_json("a request")))
         .or(parent(row)?)
         .or(state(row)?))
 }
@@ -63,7 +68,8 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
 fn parent(row: &Row) -> Result<Option<String>, StoreError> {
     let is_first = row.text(5)? == "first";
     let fits = match row.maybe(4, Row::int)? {
-        None => is_first,
+        // The parent of an imported run may have stayed at home.
+        None => is_first || row.maybe(23, Row::int)?.is_some(),
         Some(parent) => {
             !is_first
                 && parent < row.int(0)?
@@ -78,11 +84,13 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
     let there = |at| row.maybe(at, |_, _| Ok(())).map(|found| found.is_some());
     let held = there(9)? && row.int(10)? > 0 && there(12)?;
     let over = there(13)? && there(14)? && there(16)?;
+    let open = !there(13)? && !there(14)? && !there(16)? && !there(23)?;
     let started = there(9)? || row.int(10)? > 0 || there(12)? || row.int(15)? > 0;
+    let stopping = row.maybe(21, Row::int)?;
     let fits = match row.text(8)? {
-        "queued" => !started && !there(11)? && !there(13)? && !there(14)? && !there(16)?,
-        "running" => held && there(11)? && !there(13)? && !there(14)? && !there(16)?,
-        "finished" => held && !there(11)? && over,
+        "queued" => open && !started && !there(11)? && stopping.is_none(),
+        "running" => open && held && there(11)? && stopping == row.maybe(22, Row::int)?,
+        "finished" => over && held && !there(11)?,
         _ => false,
     };
     if !fits {
@@ -98,20 +106,27 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
 }
 
 fn end(row: &Row) -> Result<Option<String>, StoreError> {
-    let values: [Value<'_>; 7] = [
-        row.int(0)?.into(),
-        row.text(9)?.into(),
-        row.int(10)?.into(),
-        row.int(12)?.into(),
-        row.int(13)?.into(),
-        row.text(14)?.into(),
-        row.int(15)?.into(),
-    ];
-    if let Some(wrong) = marked(row, 16, "finish", &values)? {
-        return Ok(Some(wrong));
+    let end = End {
+        key: row.int(0)?,
+        worker: row.text(9)?,
+        attempt: row.int(10)?,
+        started_at: row.maybe(12, Row::int)?,
+        finished_at: row.int(13)?,
+        outcome: row.text(14)?,
+        records: row.int(15)?,
+        stop_requested_at: row.maybe(21, Row::int)?,
+        imported_at: row.maybe(23, Row::int)?,
+    };
+    if row.bytes(16)? != end.mark() {
+        return Ok(Some(CHANGED.to_owned()));
     }
-    let outcome = serde_json::from_str::<Json>(row.text(14)?);
-    Ok(outcome
-        .err()
-        .map(|error| format!("has an outcome that is no JSON: {error}")))
+    Ok(not_json("an outcome")(row.text(14)?))
+}
+
+/// Says what is wrong with a document.
+fn not_json(what: &str) -> impl Fn(&str) -> Option<String> {
+    move |text| {
+        let error = serde_json::from_str::<Json>(text).err()?;
+        Some(format!("has {what} that is not JSON: {error}"))
+    }
 }

@@ -60,7 +60,7 @@ fn a_claim_that_ran_out_passes_on(place: &Place) {
     let next = claim(&store, "same", LONG).unwrap();
     assert_eq!((next.run.id, next.attempt), (id, 2));
 
-    let before = block_on(store.run(id.as_str())).unwrap();
+    let before = block_on(store.run(&project, id.as_str())).unwrap();
     assert!(!block_on(store.heartbeat(&late, LONG)).unwrap());
     assert!(!block_on(store.finish_run(&late, &json!("late"))).unwrap());
     let refused = block_on(store.append_log(&late, vec![record("late")])).unwrap_err();
@@ -68,11 +68,11 @@ fn a_claim_that_ran_out_passes_on(place: &Place) {
         refused.to_string(),
         format!("run `{id}` is no longer held by `same`: its attempt 1 is over")
     );
-    assert_eq!(block_on(store.run(id.as_str())).unwrap(), before);
+    assert_eq!(block_on(store.run(&project, id.as_str())).unwrap(), before);
 
     block_on(store.append_log(&next, vec![record("again")])).unwrap();
     assert!(block_on(store.finish_run(&next, &json!("done"))).unwrap());
-    let after = block_on(store.run(id.as_str())).unwrap();
+    let after = block_on(store.run(&project, id.as_str())).unwrap();
     assert_eq!(after.outcome, Some(json!("done")));
     assert_eq!((after.state, after.records), (RunState::Finished, 2));
     for claim in [&late, &next] {
@@ -80,7 +80,7 @@ fn a_claim_that_ran_out_passes_on(place: &Place) {
         assert!(!block_on(store.heartbeat(claim, LONG)).unwrap());
         assert!(block_on(store.append_log(claim, vec![record("x")])).is_err());
     }
-    assert_eq!(block_on(store.run(id.as_str())).unwrap(), after);
+    assert_eq!(block_on(store.run(&project, id.as_str())).unwrap(), after);
     assert_eq!(seqs(&store, &project).len(), 5);
     assert_eq!(findings(&store), []);
 }
@@ -133,9 +133,10 @@ pub(crate) fn work_part(part: &Part) {
 
 /// Waits until somebody else holds the run.
 fn overtaken(store: &Store, claim: &Claim) -> bool {
+    let project = block_on(store.project("demo")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
-        let run = block_on(store.run(claim.run.id.as_str())).unwrap();
+        let run = block_on(store.run(&project, claim.run.id.as_str())).unwrap();
         if run.attempt > claim.attempt {
             return true;
         }
@@ -192,10 +193,13 @@ fn every_run_is_finished_once_although_workers_die(place: &Place) {
     let runs = block_on(store.runs(&project, page)).unwrap();
     assert_eq!(runs.len(), RUNS);
     assert!(runs.iter().all(|run| run.state == RunState::Finished));
-    let first = block_on(store.run(late.run.id.as_str())).unwrap();
+    let first = block_on(store.run(&project, late.run.id.as_str())).unwrap();
     assert!(first.attempt > late.attempt);
     assert!(!block_on(store.finish_run(&late, &json!("late"))).unwrap());
-    assert_eq!(block_on(store.run(late.run.id.as_str())), Ok(first));
+    assert_eq!(
+        block_on(store.run(&project, late.run.id.as_str())),
+        Ok(first)
+    );
 
     let mut finished: BTreeMap<Id, usize> = BTreeMap::new();
     let events = block_on(store.events_since(&project, 0, usize::MAX)).unwrap();

@@ -88,6 +88,7 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
         prompt: second.id,
         kind: RunKind::First,
         parent: None,
+        request: serde_json::Value::Null,
     };
     block_on(store.queue_run(&project, new)).unwrap();
     let nothing = Keep {

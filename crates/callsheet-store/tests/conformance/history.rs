@@ -374,6 +374,7 @@ impl World {
             prompt,
             kind: RunKind::First,
             parent: None,
+            request: serde_json::Value::Null,
         };
         block_on(self.store.queue_run(&shelf.project, run)).unwrap();
         shelf.told.get_mut(&prompt).unwrap().was_run = true;

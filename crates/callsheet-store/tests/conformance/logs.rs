@@ -54,8 +54,11 @@ fn a_log_begins_with_the_prompt(place: &Place) {
         large.unwrap_err().to_string(),
         "a record of a log may have 67108864 bytes, not 67108865"
     );
+    let project = block_on(store.project("demo")).unwrap();
     assert_eq!(
-        block_on(store.run(claim.run.id.as_str())).unwrap().records,
+        block_on(store.run(&project, claim.run.id.as_str()))
+            .unwrap()
+            .records,
         2
     );
     assert_eq!(findings(&store), []);

@@ -19,6 +19,7 @@ mod claims;
 mod crash;
 mod damage;
 mod documents;
+mod driving;
 mod events;
 mod faults;
 mod flips;

@@ -131,9 +131,10 @@ impl Place {
             prompt,
             kind: RunKind::First,
             parent: None,
+            request: serde_json::json!({"runner": "local"}),
         };
         (0..count)
-            .map(|_| block_on(store.queue_run(project, new)).unwrap())
+            .map(|_| block_on(store.queue_run(project, new.clone())).unwrap())
             .collect()
     }
 }

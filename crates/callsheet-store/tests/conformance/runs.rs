@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, block_on};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -17,20 +17,23 @@ on_both!(
 
 const LEASE: Duration = Duration::from_mins(1);
 
+fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
+    NewRun {
+        prompt,
+        kind,
+        parent,
+        request: Value::Null,
+    }
+}
+
 fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let other = block_on(store.project("other")).unwrap();
     let prompt = prompts::seal(&store, &project, "A task.").0.id;
     let strange = prompts::seal(&store, &other, "A task.").0.id;
-    let queue = |prompt, kind, parent| {
-        let new = NewRun {
-            prompt,
-            kind,
-            parent,
-        };
-        block_on(store.queue_run(&project, new))
-    };
+    let queue =
+        |prompt, kind, parent| block_on(store.queue_run(&project, new(prompt, kind, parent)));
     let refused = |prompt, kind, parent| queue(prompt, kind, parent).unwrap_err().to_string();
     assert_eq!(
         refused(strange, RunKind::First, None),
@@ -59,7 +62,7 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     assert_eq!(claim.run.id, first);
     assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
     let second = queue(prompt, RunKind::Continue, Some(first)).unwrap();
-    let run = block_on(store.run(second.as_str())).unwrap();
+    let run = block_on(store.run(&project, second.as_str())).unwrap();
     assert_eq!((run.parent, run.kind), (Some(first), RunKind::Continue));
     assert_eq!((run.state, run.attempt), (RunState::Queued, 0));
     assert_eq!((run.project.as_str(), run.prompt), ("demo", prompt));
@@ -124,19 +127,21 @@ fn a_run_is_found_by_a_unique_prefix(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     let ids = place.queue(&store, &project, 8);
     for id in &ids {
-        assert_eq!(block_on(store.run(id.as_str())).unwrap().id, *id);
+        assert_eq!(block_on(store.run(&project, id.as_str())).unwrap().id, *id);
         let upper = id.to_string().to_uppercase();
-        assert_eq!(block_on(store.run(&upper)).unwrap().id, *id);
+        assert_eq!(block_on(store.run(&project, &upper)).unwrap().id, *id);
     }
     let StoreError::Unknown {
         what, candidates, ..
-    } = block_on(store.run(&ids[0].as_str()[..2])).unwrap_err()
+    } = block_on(store.run(&project, &ids[0].as_str()[..2])).unwrap_err()
     else {
         panic!("a prefix of all is ambiguous");
     };
     assert_eq!((what, candidates.len()), ("run", 5));
     for unknown in ["zzz", "", "i", "%", "1hf7yat00efp05x"] {
-        let said = block_on(store.run(unknown)).unwrap_err().to_string();
+        let said = block_on(store.run(&project, unknown))
+            .unwrap_err()
+            .to_string();
         assert_eq!(said, format!("no run `{unknown}`"));
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! A record is bytes, as they came. The first one is the prompt. Only the holder of a claim may append.
 
+mod output;
+
 use serde::Serialize;
 
 use crate::claim::Claim;
@@ -20,6 +22,9 @@ const NUMBER: &str = "update run set records = records + $4 \
 const INSERT: &str = "insert into log (run, seq, at, stream, bytes, packed, mark) values ";
 
 const RUN: &str = "select key from run where id = $1";
+
+const BYTES: &str = "select cast(coalesce((select sum(l.bytes) from log l where l.run = r.key and l.stream = $2), 0) as bigint) \
+    from run r where r.id = $1";
 
 const SELECT: &str = "select seq, at, stream, bytes, packed from log where run = $1";
 
@@ -97,7 +102,22 @@ impl Store {
             .into_iter()
             .map(packed)
             .collect::<Result<Vec<_>, _>>()?;
+        if packed.is_empty() {
+            return Ok(Vec::new());
+        }
         self.write(move |tx| append(tx, &claim, &packed)).await
+    }
+
+    /// Returns how many bytes of a stream the log of a run has.
+    pub async fn log_bytes(&self, run: Id, stream: Stream) -> Result<u64, StoreError> {
+        self.read(move |tx| {
+            let values = [run.as_str().into(), stream.as_str().into()];
+            match tx.first(BYTES, &values)? {
+                Some(row) => Ok(u64::try_from(row.int(0)?).unwrap_or(0)),
+                None => Err(StoreError::unknown("run", run.as_str())),
+            }
+        })
+        .await
     }
 
     /// Returns up to `limit` records of a run with a number above `seq`, the oldest first.
@@ -129,17 +149,16 @@ impl Store {
     }
 }
 
+/// Stores records within a transaction. Without any it only checks that the claim holds.
 fn append(tx: &mut dyn Tx, claim: &Claim, records: &[Packed]) -> Result<Vec<i64>, StoreError> {
-    let Some(first) = records.first() else {
-        return Ok(Vec::new());
-    };
     let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
     let [key, worker, attempt] = claim.fence();
     let Some(row) = tx.first(NUMBER, &[key, worker, attempt, count.into()])? else {
         return Err(claim.lost());
     };
     let before = row.int(0)? - count;
-    if before == 0 && first.stream != Stream::Meta {
+    let first = records.first();
+    if before == 0 && first.is_some_and(|first| first.stream != Stream::Meta) {
         let run = claim.run.id;
         let why = format!("the log of run `{run}` begins with its prompt, as `meta`");
         return Err(StoreError::refused(why));

@@ -1,0 +1,392 @@
+//! What a driver of agents relies on: limits that hold, runs taken over, output stored as one, and asking to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use callsheet::Event;
+use callsheet_store::{
+    Claim, NewRun, Project, Record, Run, RunKind, RunState, Store, StoredEvent, Stream, block_on,
+};
+use serde_json::{Value, json};
+
+use crate::on_both;
+use crate::place::{Place, assert_gapless, findings, seqs};
+use crate::prompts;
+
+on_both!(
+    a_run_starts_at_once_or_not_at_all,
+    a_limit_holds_however_many_ask,
+    a_dead_holder_is_taken_over_once,
+    records_and_events_are_stored_together,
+    output_is_stored_whole_or_not_at_all,
+    a_running_run_is_asked_to_stop_once,
+    a_queued_run_that_is_stopped_never_starts,
+    a_run_of_another_project_is_not_found,
+    a_store_without_requests_is_brought_up_to_date,
+);
+
+const LONG: Duration = Duration::from_mins(1);
+
+fn new(store: &Store, project: &Project) -> NewRun {
+    NewRun {
+        prompt: prompts::seal(store, project, "A task.").0.id,
+        kind: RunKind::First,
+        parent: None,
+        request: json!({"runner": "local", "model": "m\u{0}1"}),
+    }
+}
+
+fn start(store: &Store, project: &Project, worker: &str) -> Claim {
+    let run = new(store, project);
+    block_on(store.start_run(project, run, worker, LONG, |_| Ok(())))
+        .unwrap()
+        .unwrap()
+}
+
+fn record(stream: Stream, data: &str) -> Record {
+    Record {
+        stream,
+        data: data.as_bytes().to_vec(),
+    }
+}
+
+fn events(store: &Store, claim: &Claim) -> Vec<StoredEvent> {
+    block_on(store.events_of_run(claim.run.id, 0, usize::MAX)).unwrap()
+}
+
+fn kinds(events: &[StoredEvent]) -> Vec<&str> {
+    events.iter().map(|it| it.event.kind.as_str()).collect()
+}
+
+fn a_run_starts_at_once_or_not_at_all(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let run = new(&store, &project);
+    let before = seqs(&store, &project);
+    let no = |running: &[Run]| Err(format!("{} are running", running.len()));
+    let refused = block_on(store.start_run(&project, run.clone(), "w", LONG, no)).unwrap();
+    assert_eq!(refused, Err("0 are running".to_owned()));
+    assert_eq!(seqs(&store, &project), before);
+    assert_eq!(place.count("select count(*) from run"), 0);
+
+    let request = run.request.clone();
+    let claim = block_on(store.start_run(&project, run, "w", LONG, |_| Ok(())));
+    let claim = claim.unwrap().unwrap();
+    assert_eq!((claim.attempt, claim.worker.as_str()), (1, "w"));
+    assert_eq!(claim.run.state, RunState::Running);
+    assert_eq!(claim.run.request, Some(request));
+    assert_eq!(claim.run.stop_requested_at, None);
+    let lease = claim.run.lease_until.unwrap() - claim.run.started_at.unwrap();
+    assert_eq!(lease, 60_000);
+    let told = events(&store, &claim);
+    assert_eq!(kinds(&told), ["run:queued", "run:started"]);
+    assert_eq!(told[0].event.payload["kind"], "first");
+    let id = claim.run.id;
+    assert_eq!(
+        told[1].event.payload["message"],
+        format!("run {id} is started by w")
+    );
+    assert_eq!(
+        block_on(store.events_of_run(id, told[0].seq, 9)).unwrap(),
+        told[1..]
+    );
+    assert_eq!(block_on(store.events_of_run(id, 0, 1)).unwrap(), told[..1]);
+
+    assert_eq!(
+        block_on(store.running(&project)).unwrap(),
+        std::slice::from_ref(&claim.run)
+    );
+    let second = start(&store, &project, "v");
+    let running = block_on(store.running(&project)).unwrap();
+    assert_eq!(running, [claim.run.clone(), second.run]);
+    assert!(block_on(store.finish_run(&claim, &json!({"status": "succeeded"}))).unwrap());
+    assert_eq!(block_on(store.running(&project)).unwrap().len(), 1);
+    assert_eq!(findings(&store), []);
+}
+
+/// Many start at once, of several stores, and no more than two ever run.
+fn a_limit_holds_however_many_ask(place: &Place) {
+    let stores: Vec<Store> = (0..3).map(|_| place.open()).collect();
+    let project = block_on(stores[0].project("demo")).unwrap();
+    let run = new(&stores[0], &project);
+    let most = Arc::new(AtomicUsize::new(0));
+    let started = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for number in 0..12 {
+            let (store, project, run) = (&stores[number % 3], &project, run.clone());
+            let (most, started) = (&most, &started);
+            scope.spawn(move || {
+                for _ in 0..4 {
+                    let seen = Arc::clone(most);
+                    let admit = move |running: &[Run]| {
+                        seen.fetch_max(running.len(), Ordering::Relaxed);
+                        (running.len() < 2)
+                            .then_some(())
+                            .ok_or_else(|| "full".to_owned())
+                    };
+                    let worker = format!("w{number}");
+                    let asked = store.start_run(project, run.clone(), &worker, LONG, admit);
+                    match block_on(asked).unwrap() {
+                        Ok(claim) => {
+                            started.fetch_add(1, Ordering::Relaxed);
+                            assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
+                        }
+                        Err(reason) => assert_eq!(reason, "full"),
+                    }
+                }
+            });
+        }
+    });
+    assert!(most.load(Ordering::Relaxed) <= 2);
+    let started = started.into_inner();
+    assert!(started >= 2);
+    assert_eq!(place.count("select count(*) from run") as usize, started);
+
+    let one = |running: &[Run]| running.is_empty().then_some(()).ok_or_else(String::new);
+    let told: Vec<bool> = thread::scope(|scope| {
+        let asked: Vec<_> = stores
+            .iter()
+            .map(|store| {
+                let (project, run) = (&project, run.clone());
+                scope.spawn(move || {
+                    block_on(store.start_run(project, run, "w", LONG, one))
+                        .unwrap()
+                        .is_ok()
+                })
+            })
+            .collect();
+        asked.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(told.iter().filter(|started| **started).count(), 1);
+    assert_gapless(&seqs(&stores[0], &project));
+    assert_eq!(findings(&stores[0]), []);
+}
+
+fn a_dead_holder_is_taken_over_once(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let dead = start(&store, &project, "dead");
+    block_on(store.append_log(&dead, vec![record(Stream::Meta, "prompt")])).unwrap();
+    let seen = block_on(store.run(&project, dead.run.id.as_str())).unwrap();
+
+    let taken = block_on(store.take_over(&seen, "heir", LONG))
+        .unwrap()
+        .unwrap();
+    assert_eq!((taken.attempt, taken.worker.as_str()), (2, "heir"));
+    assert_eq!(taken.run.started_at, dead.run.started_at);
+    assert_eq!(taken.run.worker.as_deref(), Some("heir"));
+    assert_eq!(block_on(store.take_over(&seen, "late", LONG)), Ok(None));
+    assert!(!block_on(store.heartbeat(&dead, LONG)).unwrap());
+    assert!(block_on(store.append_output(&dead, vec![], vec![(None, happened())])).is_err());
+    let told = events(&store, &taken);
+    assert_eq!(
+        kinds(&told),
+        ["run:queued", "run:started", "run:taken_over"]
+    );
+    assert_eq!(
+        told[2].event.message(),
+        format!("run {} is taken over by heir", taken.run.id)
+    );
+    assert_eq!(told[2].event.payload["attempt"], 2);
+
+    assert!(block_on(store.finish_run(&taken, &json!(0))).unwrap());
+    let over = block_on(store.run(&project, dead.run.id.as_str())).unwrap();
+    assert_eq!(over.started_at, dead.run.started_at);
+    assert_eq!(block_on(store.take_over(&over, "late", LONG)), Ok(None));
+    assert_eq!(findings(&store), []);
+}
+
+fn happened() -> Event {
+    Event::new(
+        "agent:text",
+        [("text", "hello")].map(|(k, v)| (k, v.into())),
+        "it spoke",
+    )
+}
+
+fn records_and_events_are_stored_together(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = start(&store, &project, "w");
+    let append = |records, events| block_on(store.append_output(&claim, records, events));
+    assert_eq!(append(vec![], vec![]), Ok(vec![]));
+    let first = vec![record(Stream::Meta, "prompt")];
+    assert_eq!(append(first, vec![(None, happened())]), Ok(vec![1]));
+    let lines = vec![
+        record(Stream::Stdout, "one\n"),
+        record(Stream::Stderr, "two\n"),
+        record(Stream::Stdout, "three\n"),
+    ];
+    let bare = Event {
+        kind: "agent:bare".to_owned(),
+        payload: serde_json::Map::new(),
+    };
+    let mut told = happened();
+    told.payload.insert("record".to_owned(), "mine".into());
+    let events_of = vec![
+        (Some(2), happened()),
+        (Some(0), bare.clone()),
+        (Some(1), told.clone()),
+        (None, told),
+    ];
+    assert_eq!(append(lines, events_of), Ok(vec![2, 3, 4]));
+    assert_eq!(append(vec![], vec![(None, bare)]), Ok(vec![]));
+    let payloads: Vec<Value> = events(&store, &claim)[2..]
+        .iter()
+        .map(|it| it.event.payload.clone().into())
+        .collect();
+    assert_eq!(
+        payloads,
+        [
+            json!({"text": "hello", "message": "it spoke"}),
+            json!({"text": "hello", "message": "it spoke", "record": 4}),
+            json!({"record": 2}),
+            json!({"text": "hello", "message": "it spoke", "record": 3}),
+            json!({"text": "hello", "message": "it spoke", "record": "mine"}),
+            json!({}),
+        ]
+    );
+    let bytes = |stream| block_on(store.log_bytes(claim.run.id, stream)).unwrap();
+    assert_eq!(
+        [Stream::Meta, Stream::Stdout, Stream::Stderr].map(bytes),
+        [6, 10, 4]
+    );
+    let unknown = "0000000000000z".parse().unwrap();
+    let said = block_on(store.log_bytes(unknown, Stream::Meta)).unwrap_err();
+    assert_eq!(said.to_string(), "no run `0000000000000z`");
+
+    assert_eq!(findings(&store), []);
+}
+
+fn output_is_stored_whole_or_not_at_all(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = start(&store, &project, "w");
+    let append = |records, events| block_on(store.append_output(&claim, records, events));
+    append(vec![record(Stream::Meta, "prompt")], vec![]).unwrap();
+    let before = (events(&store, &claim).len(), seqs(&store, &project).len());
+    let refused = append(
+        vec![record(Stream::Stdout, "x")],
+        vec![(Some(1), happened())],
+    );
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "an event is about record 1 of 1 that are stored with it"
+    );
+    let nul = Event::new("agent:\u{0}", [("a", Value::Null)], "x");
+    assert!(append(vec![record(Stream::Stdout, "x")], vec![(None, nul)]).is_err());
+    assert_eq!(
+        before,
+        (events(&store, &claim).len(), seqs(&store, &project).len())
+    );
+    assert_eq!(
+        block_on(store.log_bytes(claim.run.id, Stream::Stdout)),
+        Ok(0)
+    );
+    assert_eq!(findings(&store), []);
+}
+
+fn a_running_run_is_asked_to_stop_once(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = start(&store, &project, "w");
+    let id = claim.run.id;
+    assert_eq!(block_on(store.stop_requested(&claim)), Ok(false));
+    assert_eq!(block_on(store.request_stop(id)), Ok(true));
+    assert_eq!(block_on(store.stop_requested(&claim)), Ok(true));
+    let asked = block_on(store.run(&project, id.as_str())).unwrap();
+    assert_eq!(asked.state, RunState::Running);
+    assert_eq!(block_on(store.request_stop(id)), Ok(true));
+    assert_eq!(
+        block_on(store.run(&project, id.as_str())),
+        Ok(asked.clone())
+    );
+    let told = events(&store, &claim);
+    assert_eq!(kinds(&told), ["run:queued", "run:started", "run:stopping"]);
+    assert_eq!(Some(told[2].at), asked.stop_requested_at);
+    assert_eq!(findings(&store), []);
+
+    let change = |sql: &str| {
+        assert_eq!(
+            place.raw(&format!("update run set stop_requested_at = {sql}")),
+            1
+        );
+        findings(&store).len()
+    };
+    assert_eq!(change("stop_requested_at + 1"), 1);
+    assert_eq!(change("null"), 1);
+    assert_eq!(change(&asked.stop_requested_at.unwrap().to_string()), 0);
+    assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
+    assert_eq!(findings(&store), []);
+    assert_eq!(change("stop_requested_at + 1"), 1);
+    assert_eq!(change("null"), 1);
+    assert_eq!(block_on(store.request_stop(id)), Ok(false));
+    let unknown = "0000000000000z".parse().unwrap();
+    let said = block_on(store.request_stop(unknown)).unwrap_err();
+    assert_eq!(said.to_string(), "no run `0000000000000z`");
+}
+
+fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let id = place.queue(&store, &project, 1)[0];
+    assert_eq!(block_on(store.request_stop(id)), Ok(true));
+    assert_eq!(block_on(store.claim_run("w", LONG)), Ok(None));
+    let run = block_on(store.run(&project, id.as_str())).unwrap();
+    assert_eq!(
+        (run.state, run.worker.as_deref()),
+        (RunState::Finished, Some("callsheet"))
+    );
+    let outcome = json!({"status": "cancelled", "class": "cancelled"});
+    assert_eq!(run.outcome, Some(outcome));
+    assert!(run.stop_requested_at.is_some());
+    let told = block_on(store.events_of_run(id, 0, 9)).unwrap();
+    assert_eq!(kinds(&told), ["run:queued", "run:stopping", "run:finished"]);
+    assert_eq!(block_on(store.request_stop(id)), Ok(false));
+    assert_eq!(findings(&store), []);
+}
+
+fn a_run_of_another_project_is_not_found(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let claim = start(&store, &other, "w");
+    let id = claim.run.id;
+    let said = block_on(store.run(&project, id.as_str())).unwrap_err();
+    assert_eq!(said.to_string(), format!("no run `{id}`"));
+    assert_eq!(block_on(store.running(&project)), Ok(vec![]));
+    assert_eq!(
+        block_on(store.run(&other, &id.as_str()[..9])).unwrap(),
+        claim.run
+    );
+}
+
+fn a_store_without_requests_is_brought_up_to_date(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let old = NewRun {
+        request: Value::Null,
+        ..new(&store, &project)
+    };
+    let ids = [old.clone(), old].map(|run| block_on(store.queue_run(&project, run)).unwrap());
+    let claim = block_on(store.claim_run("w", LONG)).unwrap().unwrap();
+    assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
+    drop(store);
+    for column in ["request", "stop_requested_at", "imported_at"] {
+        place.raw(&format!("alter table run drop column {column}"));
+    }
+    if place.is_sqlite() {
+        place.raw("pragma user_version = 4");
+    } else {
+        place.raw("update callsheet_schema set version = 4");
+    }
+    let store = place.open();
+    assert_eq!(findings(&store), []);
+    let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
+    assert_eq!((run.request, run.stop_requested_at), (None, None));
+    let forged = format!("update run set request = '{{}}' where id = '{}'", ids[1]);
+    assert_eq!(place.raw(&forged), 1);
+    assert_eq!(findings(&store).len(), 1);
+}
