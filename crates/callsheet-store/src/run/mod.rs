@@ -13,7 +13,7 @@ use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use callsheet::{Event, Fingerprint};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::db::{Row, Tx, Value};
@@ -31,7 +31,7 @@ pub(crate) use stop::STOPPING;
 const TRIES: usize = 16;
 
 /// How a run came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
     /// The first run of its line.
@@ -52,7 +52,7 @@ impl RunKind {
         }
     }
 
-    fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
+    pub(crate) fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
         let known = [Self::First, Self::Retry, Self::Continue];
         let word = row.text(at)?;
         let found = known.into_iter().find(|kind| kind.as_str() == word);
