@@ -31,6 +31,18 @@ impl Output {
         written.map_err(|cause| Failure::refused("cannot write to stdout", &cause))
     }
 
+    /// Writes to stdout what comes piece by piece; returns how many bytes that was.
+    pub(crate) fn stream(
+        self,
+        write: impl FnOnce(&mut dyn io::Write) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
+        let mut out = Counted(io::stdout().lock(), 0);
+        write(&mut out)?;
+        let flushed = out.flush();
+        flushed.map_err(|cause| Failure::refused("cannot write to stdout", &cause))?;
+        Ok(out.1)
+    }
+
     /// Writes text for people to stdout, with styles where the terminal shows them.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::stdout().lock();
@@ -86,6 +98,19 @@ pub(crate) fn human_tokens(tokens: u64) -> String {
 /// A link is followed, and what is no regular file (a terminal, a pipe, `/dev/null`) is written to, never replaced.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     let shown = path.display();
+    write_file_with(path, |out| {
+        out.write_all(bytes.as_ref())
+            .map_err(|cause| Failure::refused(&format!("cannot write `{shown}`"), &cause))
+    })
+    .map(|_| ())
+}
+
+/// Does the same with what comes piece by piece; returns how many bytes that was.
+pub(crate) fn write_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let shown = path.display();
     let refused = |cause: &io::Error| Failure::refused(&format!("cannot write `{shown}`"), cause);
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = std::fs::metadata(&target).ok();
@@ -93,7 +118,10 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
         .as_ref()
         .is_some_and(|old| !old.is_file() && !old.is_dir())
     {
-        return std::fs::write(&target, bytes).map_err(|cause| refused(&cause));
+        let device = std::fs::OpenOptions::new().write(true).open(&target);
+        let mut out = Counted(device.map_err(|cause| refused(&cause))?, 0);
+        write(&mut out)?;
+        return Ok(out.1);
     }
     let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -104,8 +132,11 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
         .permissions_of_new_files()
         .tempfile_in(folder)
         .map_err(|cause| refused(&cause))?;
-    file.write_all(bytes.as_ref())
-        .map_err(|cause| refused(&cause))?;
+    let mut out = Counted(io::BufWriter::new(file.as_file_mut()), 0);
+    write(&mut out)?;
+    out.flush().map_err(|cause| refused(&cause))?;
+    let bytes = out.1;
+    drop(out);
     if let Some(old) = old.filter(std::fs::Metadata::is_file) {
         // A file that was private stays so.
         file.as_file()
@@ -114,7 +145,22 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
     }
     file.persist(&target)
         .map_err(|error| refused(&error.error))?;
-    Ok(())
+    Ok(bytes)
+}
+
+/// Counts what is written.
+struct Counted<W>(W, u64);
+
+impl<W: io::Write> io::Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.0.write(bytes)?;
+        self.1 += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// A temporary file is private; a result should have the permissions of any other new file.

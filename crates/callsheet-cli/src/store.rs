@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use callsheet::{Reason, Seal};
 use callsheet_store::{
-    Access, Id, Location, Project as Kept, SealedPrompt, Store, StoreError, block_on,
+    Access, Id, Location, Project as Kept, Run, SealedPrompt, Store, StoreError, block_on,
 };
 
 use crate::failure::Failure;
@@ -175,10 +175,47 @@ pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
 }
 
 impl Opened {
-    /// Finds a prompt by its id or a unique prefix, and reads what was sealed.
+    /// Finds a prompt by its id or a unique prefix, or by that of a run that was given it, and reads what was sealed.
     pub(crate) fn sealed(&self, id: &str) -> Result<(SealedPrompt, Seal), StoreError> {
-        let prompt = block_on(self.store.prompt(&self.project, id))?;
+        let (prompt, _) = self.find(id)?;
         let seal = block_on(self.store.sealed(&prompt))?;
         Ok((prompt, seal))
+    }
+
+    /// Finds a prompt, or a run and the prompt that it was given; an id that a prompt has means the prompt.
+    pub(crate) fn find(&self, id: &str) -> Result<(SealedPrompt, Option<Run>), StoreError> {
+        let prompt = match block_on(self.store.prompt(&self.project, id)) {
+            Ok(prompt) if prompt.id.as_str().eq_ignore_ascii_case(id) => return Ok((prompt, None)),
+            found => found,
+        };
+        let run = block_on(self.store.run(&self.project, id));
+        let mut candidates = named(prompt.as_ref().map(|prompt| prompt.id))?;
+        let prompts = candidates.len();
+        candidates.extend(named(run.as_ref().map(|run| run.id))?);
+        match (prompt, run) {
+            (Ok(prompt), Err(_)) if candidates.len() == 1 => Ok((prompt, None)),
+            (Err(_), Ok(run)) if candidates.len() == 1 => {
+                let prompt = block_on(self.store.prompt(&self.project, run.prompt.as_str()))?;
+                Ok((prompt, Some(run)))
+            }
+            _ => Err(StoreError::Unknown {
+                what: match (prompts, candidates.len()) {
+                    (some, all) if some == all && all > 0 => "prompt",
+                    (0, 1..) => "run",
+                    _ => "prompt or run",
+                },
+                name: id.to_owned(),
+                candidates,
+            }),
+        }
+    }
+}
+
+/// Returns the ids that a name could mean; other errors stay what they are.
+fn named(found: Result<Id, &StoreError>) -> Result<Vec<String>, StoreError> {
+    match found {
+        Ok(id) => Ok(vec![id.to_string()]),
+        Err(StoreError::Unknown { candidates, .. }) => Ok(candidates.clone()),
+        Err(other) => Err(other.clone()),
     }
 }

@@ -1,5 +1,9 @@
-//! What a command looks at: a file, or a sealed prompt by its id.
+//! What a command looks at: a file, or a sealed prompt by its id or that of a run.
+//!
+//! Bundles are read from their files, so that long logs in them are never held in memory.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
 use callsheet::Seal;
@@ -24,7 +28,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Finds what a name means: a file of that name, else the sealed prompt with that id.
+    /// Finds what a name means: a file of that name, else the sealed prompt with that id, or that a run with that id got.
     pub(crate) fn find(project: &Project, name: &str) -> Result<Self, Failure> {
         let path = Path::new(name);
         if path.is_file() {
@@ -54,14 +58,14 @@ impl Target {
 
     fn read(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        let bytes = std::fs::read(path)
-            .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
-        if !Bundle::is_one(&bytes) {
+        let Some(file) = open_bundle(path)? else {
+            let bytes = std::fs::read(path)
+                .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
             let text = String::from_utf8(bytes);
             let text = text.map_err(|_| Failure::input(format!("{shown}: no UTF-8 text")))?;
             return Ok(Self::Text(text));
-        }
-        let bundle = read_bundle(&shown.to_string(), &bytes)?;
+        };
+        let bundle = Bundle::read(&shown.to_string(), file).map_err(not_a_bundle)?;
         let ids: Vec<String> = bundle
             .prompts
             .iter()
@@ -112,12 +116,28 @@ pub(crate) fn sealed(project: &Project, name: &str) -> Result<Option<Seal>, Fail
     }
 }
 
-/// Reads a bundle; what is wrong with it is for its owner to fix.
-pub(crate) fn read_bundle(name: &str, bytes: &[u8]) -> Result<Bundle, Failure> {
-    Bundle::read(name, bytes).map_err(|error| match error {
+/// Opens a file that begins like a bundle; nothing if it does not.
+fn open_bundle(path: &Path) -> Result<Option<File>, Failure> {
+    let shown = path.display();
+    let open = || -> io::Result<Option<File>> {
+        let mut file = File::open(path)?;
+        let mut begin = Vec::new();
+        file.by_ref().take(16).read_to_end(&mut begin)?;
+        if !Bundle::is_one(&begin) {
+            return Ok(None);
+        }
+        file.rewind()?;
+        Ok(Some(file))
+    };
+    open().map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))
+}
+
+/// Makes the failure of a bundle: what is wrong with it is for its owner to fix.
+pub(crate) fn not_a_bundle(error: StoreError) -> Failure {
+    match error {
         StoreError::Damaged { .. } => Failure::input(error.to_string()),
         other => other.into(),
-    })
+    }
 }
 
 /// Tells whether a name could be the id of a prompt, or begin like one.

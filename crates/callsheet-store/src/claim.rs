@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::Project;
-use crate::run::{self, Run};
-use crate::{Id, Store, StoreError, mark};
+use crate::run::{self, End, Run};
+use crate::{Id, Store, StoreError};
 
 /// The condition that the partial index is made for comes first, so that both databases use it.
 const NEXT: &str = "update run set state = 'running', worker = $1, attempt = attempt + 1, lease_until = $2, \
@@ -144,22 +144,19 @@ pub(crate) fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<b
     let Some(row) = tx.first(&format!("{HELD}{lock}"), &claim.fence())? else {
         return Ok(false);
     };
-    let (started_at, records) = (row.maybe(0, Row::int)?, row.int(1)?);
-    let stop = row.maybe(2, Row::int)?;
     let (at, text) = (tx.now()?, outcome.to_string());
-    let [key, worker, attempt] = claim.fence();
-    let mut end = vec![
-        key,
-        worker,
-        attempt,
-        started_at.into(),
-        at.into(),
-        (&text).into(),
-        records.into(),
-    ];
-    // Runs that nobody asked to stop have the mark that they always had.
-    end.extend(stop.map(Value::from));
-    let finish_mark = mark::of("finish", &end);
+    let end = End {
+        key: claim.key,
+        worker: &claim.worker,
+        attempt: claim.attempt,
+        started_at: row.maybe(0, Row::int)?,
+        finished_at: at,
+        outcome: &text,
+        records: row.int(1)?,
+        stop_requested_at: row.maybe(2, Row::int)?,
+        imported_at: None,
+    };
+    let finish_mark = end.mark();
     let values = [
         claim.key.into(),
         at.into(),

@@ -53,7 +53,7 @@ mod store;
 mod verify;
 mod wait;
 
-pub use bundle::{Bundle, Bundled};
+pub use bundle::{Bundle, Bundled, BundledRun, Imported, Lines, RunDocument};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};

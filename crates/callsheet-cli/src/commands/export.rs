@@ -1,23 +1,25 @@
-//! `export`: sealed prompts as one file for somebody else.
+//! `export`: sealed prompts and finished runs as one file for somebody else.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use callsheet::redact::Level;
-use callsheet_store::{Bundle, Bundled};
+use callsheet::Seal;
+use callsheet::redact::{Key, Level};
+use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{Output, write_file_with};
 use crate::progress;
 use crate::project::Project;
 use crate::report::count;
-use crate::store;
+use crate::store::{self, Opened};
 
-/// Write sealed prompts into one file, with everything that proves them and makes them again
+/// Write sealed prompts and runs into one file, with everything that proves them and makes them again
 ///
-/// The bundle is a tar archive compressed with zstd: documents, texts and fingerprints. It needs no store:
+/// A run brings its prompt, its log and its events; it has to be over. The bundle is a tar archive compressed with zstd:
+/// documents, texts, logs and fingerprints. It needs no store:
 /// `callsheet verify FILE` and `callsheet replay FILE` work anywhere. Without `-o` it goes to stdout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,15 +27,16 @@ Examples:
   callsheet export 1m7f6zd4 -o handover.tar.zst
   callsheet export 1m7f6zd4 1m7f70ab --redact -o handover.tar.zst")]
 pub(crate) struct Args {
-    /// The ids of the prompts
-    #[arg(value_name = "PROMPT", required = true)]
-    prompts: Vec<String>,
+    /// The ids of prompts and runs
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
 
     /// The file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Put pseudonyms in the place of secrets: each prompt is composed again without them, under an id of its own
+    /// Put pseudonyms in the place of secrets: each prompt is composed again without them, under an id of its own; logs
+    /// and events of runs are cleaned line by line
     #[arg(long)]
     redact: bool,
 
@@ -53,53 +56,94 @@ impl Args {
             (true, false) => Level::Formats,
             (false, false) => Level::Off,
         };
-        let bundle = progress::during("collecting", || self.bundle(project, level, out))?;
-        let mut bytes = Vec::new();
-        let written = progress::during("compressing", || bundle.write(&mut bytes));
-        written.map_err(|cause| Failure::input(format!("cannot make the bundle: {cause}")))?;
-        match &self.output {
-            Some(file) => write_file(file, &bytes)?,
-            None => out.data(&bytes)?,
-        }
+        let opened = store::open(project)?;
+        let key = project.settings.redact_key();
+        let redaction = Redaction { level, key };
+        let collecting = || self.bundle(&opened, redaction, out);
+        let bundle = progress::during("collecting", collecting)?;
+        let write = |writer: &mut dyn Write| {
+            let redactor = level.redactor(key);
+            let written = progress::during("compressing", || {
+                bundle.write_from(&opened.store, &opened.project, redactor, writer)
+            });
+            written.map_err(|cause| match cause.raw_os_error() {
+                Some(_) => Failure::refused("cannot write the bundle", &cause),
+                None => Failure::input(format!("cannot make the bundle: {cause}")),
+            })
+        };
+        let bytes = match &self.output {
+            Some(file) => write_file_with(file, write)?,
+            None => out.stream(write)?,
+        };
         if out.json && self.output.is_some() {
-            let ids: Vec<_> = bundle.prompts.iter().map(|prompt| prompt.id).collect();
+            let prompts: Vec<_> = bundle.prompts.iter().map(|prompt| prompt.id).collect();
+            let runs: Vec<_> = bundle.runs.iter().map(|bundled| bundled.run.id).collect();
             out.document(&json!({
-                "schema": "callsheet.export/1", "redacted": bundle.redacted, "prompts": ids, "bytes": bytes.len(),
+                "schema": "callsheet.export/1", "redacted": bundle.redacted, "prompts": prompts, "runs": runs,
+                "bytes": bytes,
             }))?;
         }
-        out.say(&format!(
-            "exported {}, {}",
-            count(bundle.prompts.len(), "prompt"),
-            count(bytes.len(), "byte")
-        ));
+        let mut exported = count(bundle.prompts.len(), "prompt");
+        if !bundle.runs.is_empty() {
+            exported = format!("{exported}, {}", count(bundle.runs.len(), "run"));
+        }
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        out.say(&format!("exported {exported}, {}", count(bytes, "byte")));
         Ok(ExitCode::SUCCESS)
     }
 
-    fn bundle(&self, project: &Project, level: Level, out: Output) -> Result<Bundle, Failure> {
-        let opened = store::open(project)?;
-        let key = project.settings.redact_key();
-        let mut prompts: Vec<Bundled> = Vec::new();
-        for name in &self.prompts {
-            let (prompt, mut seal) = opened.sealed(name)?;
-            if level != Level::Off {
-                seal = seal.redacted(level, key).map_err(|error| {
-                    Failure::negative(format!("prompt {} cannot be redacted: {error}", prompt.id))
-                })?;
+    fn bundle(
+        &self,
+        opened: &Opened,
+        redaction: Redaction,
+        out: Output,
+    ) -> Result<Bundle, Failure> {
+        let mut bundle = Bundle {
+            redacted: redaction.level != Level::Off,
+            ..Bundle::default()
+        };
+        for name in &self.ids {
+            let (prompt, run) = opened.find(name)?;
+            let seal = block_on(opened.store.sealed(&prompt))?;
+            let bundled = redaction.prompt(&prompt, seal, out)?;
+            if let Some(run) = run {
+                let redactor = redaction.level.redactor(redaction.key);
+                let reading = opened.store.bundled_run(&opened.project, run.id, redactor);
+                let mut run = reading?;
+                run.run.prompt = bundled.id;
+                bundle.runs.push(run);
             }
-            let bundled = Bundled::new(prompt.sealed_at, seal);
-            if bundled.id != prompt.id {
-                out.say(&format!(
-                    "prompt {} without its secrets is {}",
-                    prompt.id, bundled.id
-                ));
-            }
-            prompts.push(bundled);
+            bundle.prompts.push(bundled);
         }
-        prompts.sort_unstable_by_key(|prompt| prompt.id);
-        prompts.dedup_by_key(|prompt| prompt.id);
-        Ok(Bundle {
-            redacted: level != Level::Off,
-            prompts,
-        })
+        bundle.arrange();
+        Ok(bundle)
+    }
+}
+
+/// What is taken out.
+#[derive(Clone, Copy)]
+struct Redaction {
+    level: Level,
+    key: Key,
+}
+
+impl Redaction {
+    /// Returns a prompt without its secrets, and says where that makes it another one.
+    fn prompt(self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
+        let id = prompt.id;
+        let seal = match self.level {
+            Level::Off => seal,
+            level => seal.redacted(level, self.key).map_err(|error| {
+                Failure::negative(format!("prompt {id} cannot be redacted: {error}"))
+            })?,
+        };
+        let bundled = Bundled::new(prompt.sealed_at, seal);
+        if bundled.id != id {
+            out.say(&format!(
+                "prompt {id} without its secrets is {}",
+                bundled.id
+            ));
+        }
+        Ok(bundled)
     }
 }

@@ -19,7 +19,7 @@ use crate::table::one_line;
 /// Prove that nothing in the store was changed: every fingerprint is derived again
 ///
 /// Without arguments the whole store is checked: texts, documents, prompts, inputs, events and logs. With ids only those
-/// prompts, with files only those bundles. Exits with 1 if anything is not what it was.
+/// prompts, or the prompts of those runs; with files only those bundles. Exits with 1 if anything is not what it was.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   callsheet verify 1m7f6zd4
   callsheet verify handover.tar.zst")]
 pub(crate) struct Args {
-    /// Ids of prompts, or bundles
+    /// Ids of prompts or runs, or bundles
     #[arg(value_name = "PROMPT")]
     prompts: Vec<String>,
 }
@@ -92,14 +92,24 @@ impl Proof {
         *self.checked.entry(what).or_default() += number as u64;
     }
 
+    fn count_bundle(&mut self, bundle: &Bundle) {
+        self.count("prompts", bundle.prompts.len());
+        for bundled in &bundle.runs {
+            self.count("runs", 1);
+            let number = |lines: u64| usize::try_from(lines).unwrap_or(usize::MAX);
+            self.count("records", number(bundled.log.lines));
+            self.count("events", number(bundled.events.lines));
+        }
+    }
+
     /// Checks one prompt or bundle.
     fn add(&mut self, project: &Project, name: &str) -> Result<(), Failure> {
         let path = Path::new(name);
         let checked = if path.is_file() {
-            let bytes = std::fs::read(path)
+            let file = std::fs::File::open(path)
                 .map_err(|cause| Failure::input(format!("{name}: {}", cause_text(&cause))))?;
-            Bundle::read(name, bytes.as_slice()).map(|bundle| {
-                self.count("prompts", bundle.prompts.len());
+            Bundle::read(name, file).map(|bundle| {
+                self.count_bundle(&bundle);
                 Vec::new()
             })
         } else {

@@ -118,6 +118,7 @@ fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
         prompt: prompt.parse().unwrap(),
         kind: RunKind::First,
         parent: None,
+        request: serde_json::Value::Null,
     };
     block_on(store.queue_run(&owner, new)).unwrap();
     let claim = block_on(store.claim_run("worker", Duration::from_mins(1)));

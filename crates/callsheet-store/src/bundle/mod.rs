@@ -1,7 +1,8 @@
-//! Bundles: sealed prompts in one file that needs no store, to be handed to somebody else or kept for years.
+//! Bundles: sealed prompts and finished runs in one file that needs no store, to be handed to somebody else or kept for years.
 //!
-//! A bundle is a tar archive compressed with zstd. The same prompts give the same bytes. What comes in is hostile until
-//! it is proven: a bundle is taken as a whole or not at all.
+//! A bundle is a tar archive compressed with zstd. The same contents give the same bytes. What comes in is hostile until
+//! it is proven: a bundle is taken as a whole or not at all. Prompts are held in memory; logs and events of runs are
+//! only ever passed through.
 //!
 //! | entry | content |
 //! |---|---|
@@ -9,19 +10,39 @@
 //! | `prompts/ID/prompt` | the exact bytes that were handed over |
 //! | `prompts/ID/manifest.json`, `source-map.json`, `layout.json`, `inputs.json` | the documents of the seal |
 //! | `bodies/HEX` | a text, under the digits of its BLAKE3 |
+//! | `runs/ID/run.json` | a run |
+//! | `runs/ID/events.ndjson`, `log.ndjson` | its events, and the records of its log, a line each |
 
+mod document;
+mod import;
+mod lines;
 mod read;
+mod redact;
+mod source;
 mod write;
 
+use std::collections::BTreeSet;
+
+use callsheet::redact::Redactor;
 use callsheet::{Fingerprint, Seal};
 use serde::{Deserialize, Serialize};
 
+use self::redact::Cleaner;
 use crate::project::Project;
-use crate::prompt::{self, SealedPrompt, When};
+use crate::wait::block_on;
 use crate::{Id, Store, StoreError};
 
-/// The name and version of the shape of a bundle.
+pub use document::RunDocument;
+pub use import::Imported;
+
+/// The name and version of the shape of a bundle without runs.
 const SCHEMA: &str = "callsheet.bundle/1";
+
+/// The name and version of the shape of a bundle with runs.
+const SCHEMA_RUNS: &str = "callsheet.bundle/2";
+
+/// The event of a run that was imported.
+const IMPORTED: &str = "run:imported";
 
 /// The first bytes of every bundle: those of zstd.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -29,13 +50,44 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The name of the index.
 const INDEX: &str = "bundle.json";
 
-/// Sealed prompts, out of any store.
+/// Sealed prompts and runs, out of any store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bundle {
     /// Whether secrets were taken out when it was made.
     pub redacted: bool,
     /// The prompts, in the order of their ids.
     pub prompts: Vec<Bundled>,
+    /// The runs, in the order of their ids; the prompt of each is among the prompts.
+    pub runs: Vec<BundledRun>,
+}
+
+/// A run in a bundle. Its events and its log stay where they are: in the store, or in the file of the bundle.
+#[derive(Clone, Debug)]
+pub struct BundledRun {
+    /// The run.
+    pub run: RunDocument,
+    /// What happened to it.
+    pub events: Lines,
+    /// What it said.
+    pub log: Lines,
+}
+
+/// What is known of lines that are not held in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The fingerprint of all of them.
+    pub fingerprint: Fingerprint,
+    /// How many there are.
+    pub lines: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
+impl PartialEq for BundledRun {
+    fn eq(&self, other: &Self) -> bool {
+        let same = self.run.text() == other.run.text();
+        same && self.events == other.events && self.log == other.log
+    }
 }
 
 /// A prompt in a bundle.
@@ -56,6 +108,18 @@ struct Index {
     schema: String,
     redacted: bool,
     prompts: Vec<Entry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<RunEntry>,
+}
+
+/// A run in the index, with the fingerprints of its three files.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunEntry {
+    id: Id,
+    run: Fingerprint,
+    events: Fingerprint,
+    log: Fingerprint,
 }
 
 /// A prompt in the index.
@@ -87,24 +151,36 @@ impl Bundle {
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
+
+    /// Puts prompts and runs in order, each once; a parent that is not in the bundle is not named.
+    pub fn arrange(&mut self) {
+        self.prompts.sort_by_key(|prompt| prompt.id);
+        self.prompts.dedup_by_key(|prompt| prompt.id);
+        self.runs.sort_by_key(|bundled| bundled.run.id);
+        self.runs.dedup_by_key(|bundled| bundled.run.id);
+        let ids: BTreeSet<Id> = self.runs.iter().map(|bundled| bundled.run.id).collect();
+        for bundled in &mut self.runs {
+            bundled.run.parent = bundled.run.parent.filter(|parent| ids.contains(parent));
+        }
+    }
 }
 
 impl Store {
-    /// Takes in all prompts of a bundle, or none; returns each with whether it is new.
-    pub async fn import(
+    /// Reads a finished run through, for a bundle; its secrets are taken out where a redactor is given.
+    ///
+    /// It blocks, and holds a few megabytes at a time. [`Bundle::write_from`] reads it once more, with the same redactor.
+    pub fn bundled_run(
         &self,
         project: &Project,
-        bundle: Bundle,
-    ) -> Result<Vec<(SealedPrompt, bool)>, StoreError> {
-        let project = project.clone();
-        self.write(move |tx| {
-            let prompts = bundle.prompts.iter();
-            prompts
-                .map(|bundled| {
-                    prompt::put(tx, &project, &bundled.seal, When::At(bundled.sealed_at))
-                })
-                .collect()
-        })
-        .await
+        run: Id,
+        redactor: Option<Redactor>,
+    ) -> Result<BundledRun, StoreError> {
+        let found = {
+            let project = project.clone();
+            block_on(self.read(move |tx| source::find(tx, &project, run)))?
+        };
+        let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
+        let cleaner = redactor.map(Cleaner::new);
+        source::measured(&mut &*self, source, cleaner.as_ref())
     }
 }

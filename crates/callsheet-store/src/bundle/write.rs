@@ -1,21 +1,75 @@
-//! Writing a bundle: always the same bytes for the same prompts.
+//! Writing a bundle: always the same bytes for the same contents.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 
 use callsheet::Fingerprint;
+use callsheet::redact::Redactor;
 use callsheet::seal::DOCUMENTS;
 
-use super::read::{MOST_BYTES, MOST_ENTRIES};
-use super::{Bundle, Entry, INDEX, Index, SCHEMA};
+use super::read::{MOST_BYTES, MOST_ENTRIES, MOST_LINES};
+use super::redact::Cleaner;
+use super::source::{self, Measure, event_lines, log_lines};
+use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry, SCHEMA, SCHEMA_RUNS};
+use crate::project::Project;
+use crate::wait::block_on;
+use crate::{Store, StoreError};
 
 const LEVEL: i32 = 9;
 
+/// How hard logs are compressed, which may be large.
+const QUICK: i32 = 3;
+
 impl Bundle {
-    /// Writes the bundle.
+    /// Writes a bundle that has no runs.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
+        if !self.runs.is_empty() {
+            return Err(io::Error::other("its runs are in a store"));
+        }
+        self.archive(out)?.into_inner()?.finish()?.flush()
+    }
+
+    /// Writes a bundle whose runs are in a store; it blocks.
+    pub fn write_from(
+        &self,
+        store: &Store,
+        project: &Project,
+        redactor: Option<Redactor>,
+        out: impl Write,
+    ) -> io::Result<()> {
+        let mut tar = self.archive(out)?;
+        for bundled in &self.runs {
+            let folder = format!("runs/{}", bundled.run.id);
+            let document = bundled.run.text().map_err(io::Error::other)?;
+            add(&mut tar, &format!("{folder}/run.json"), document.as_bytes())?;
+            let (id, of) = (bundled.run.id, project.clone());
+            let found = block_on(store.read(move |tx| source::find(tx, &of, id)));
+            let found = found.map_err(io::Error::other)?;
+            let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
+            let cleaner = redactor.map(Cleaner::new);
+            let path = format!("{folder}/events.ndjson");
+            add_lines(&mut tar, &path, bundled.events, |take| {
+                event_lines(
+                    &mut &*store,
+                    key,
+                    cleaner.clone(),
+                    bundled.events.lines,
+                    take,
+                )
+            })?;
+            let path = format!("{folder}/log.ndjson");
+            add_lines(&mut tar, &path, bundled.log, |take| {
+                log_lines(&mut &*store, key, cleaner.clone(), take)
+            })?;
+        }
+        tar.into_inner()?.finish()?.flush()
+    }
+
+    /// Begins an archive with everything but the runs.
+    fn archive<W: Write>(&self, out: W) -> io::Result<Archive<W>> {
         self.check_size()?;
-        let mut packed = zstd::stream::Encoder::new(out, LEVEL)?;
+        let level = if self.runs.is_empty() { LEVEL } else { QUICK };
+        let mut packed = zstd::stream::Encoder::new(out, level)?;
         packed.include_checksum(true)?;
         let mut tar = tar::Builder::new(packed);
         add(&mut tar, INDEX, self.index()?.as_bytes())?;
@@ -32,7 +86,7 @@ impl Bundle {
         for (name, text) in bodies {
             add(&mut tar, &format!("bodies/{}", digits(*name)), text)?;
         }
-        tar.into_inner()?.finish()?.flush()
+        Ok(tar)
     }
 
     /// Refuses what nobody could read again.
@@ -45,12 +99,20 @@ impl Bundle {
             bodies.extend(&prompt.seal.bodies);
         }
         bytes += bodies.values().map(|text| text.len()).sum::<usize>();
-        let entries = 1 + self.prompts.len() * (1 + DOCUMENTS.len()) + bodies.len();
+        let documents = self.runs.iter().map(|bundled| bundled.run.text());
+        for document in documents {
+            bytes += document.map_err(io::Error::other)?.len();
+        }
+        let entries =
+            1 + self.runs.len() * 3 + self.prompts.len() * (1 + DOCUMENTS.len()) + bodies.len();
         // Every entry has a header, and is filled up to a whole block.
         let whole = bytes as u64 + entries as u64 * 1024;
-        if whole >= MOST_BYTES || entries > MOST_ENTRIES {
+        let lines = self.runs.iter().map(|it| it.events.bytes + it.log.bytes);
+        let lines: u64 = lines.sum();
+        if whole >= MOST_BYTES || entries > MOST_ENTRIES || lines > MOST_LINES {
             let why = format!(
-                "it would have {entries} entries and {whole} bytes, which is too much for a bundle"
+                "it would have {entries} entries and {} bytes, which is too much for a bundle",
+                whole + lines
             );
             return Err(io::Error::other(why));
         }
@@ -67,10 +129,25 @@ impl Bundle {
                 seal: prompt.seal.fingerprint(),
             })
         });
+        let runs = self.runs.iter().map(|bundled| {
+            let document = bundled.run.text().map_err(io::Error::other)?;
+            Ok(RunEntry {
+                id: bundled.run.id,
+                run: Fingerprint::of(document),
+                events: bundled.events.fingerprint,
+                log: bundled.log.fingerprint,
+            })
+        });
+        let schema = if self.runs.is_empty() {
+            SCHEMA
+        } else {
+            SCHEMA_RUNS
+        };
         let index = Index {
-            schema: SCHEMA.to_owned(),
+            schema: schema.to_owned(),
             redacted: self.redacted,
             prompts: entries.collect::<io::Result<_>>()?,
+            runs: runs.collect::<io::Result<_>>()?,
         };
         Ok(serde_json::to_string_pretty(&index)? + "\n")
     }
@@ -82,11 +159,52 @@ pub(super) fn digits(name: Fingerprint) -> String {
     text.strip_prefix("b3:").unwrap_or(&text).to_owned()
 }
 
+type Archive<W> = tar::Builder<zstd::stream::Encoder<'static, W>>;
+
 fn add(tar: &mut tar::Builder<impl Write>, path: &str, bytes: &[u8]) -> io::Result<()> {
+    tar.append_data(&mut header(bytes.len() as u64), path, bytes)
+}
+
+fn header(bytes: u64) -> tar::Header {
     let mut header = tar::Header::new_ustar();
-    header.set_size(bytes.len() as u64);
+    header.set_size(bytes);
     header.set_mode(0o644);
     header.set_mtime(0);
     header.set_entry_type(tar::EntryType::Regular);
-    tar.append_data(&mut header, path, bytes)
+    header
+}
+
+/// Adds lines that come one by one, and have to be those that were measured.
+fn add_lines(
+    tar: &mut tar::Builder<impl Write>,
+    path: &str,
+    wanted: Lines,
+    lines: impl FnOnce(&mut dyn FnMut(&str) -> Result<(), StoreError>) -> Result<(), StoreError>,
+) -> io::Result<()> {
+    let mut header = header(wanted.bytes);
+    header.set_path(path)?;
+    header.set_cksum();
+    let out = tar.get_mut();
+    out.write_all(header.as_bytes())?;
+    let mut found = Measure::default();
+    let mut refused = None;
+    let read = lines(&mut |line| {
+        found.add(line.as_bytes());
+        out.write_all(line.as_bytes()).map_err(|cause| {
+            let told = StoreError::refused(cause.to_string());
+            refused = Some(cause);
+            told
+        })
+    });
+    if let Some(cause) = refused {
+        return Err(cause);
+    }
+    read.map_err(io::Error::other)?;
+    if found.finish() != wanted {
+        let why = format!("`{path}` has changed while it was written");
+        return Err(io::Error::other(why));
+    }
+    // A block of an archive has 512 bytes.
+    let rest = wanted.bytes.next_multiple_of(512) - wanted.bytes;
+    io::copy(&mut io::repeat(0).take(rest), out).map(|_| ())
 }

@@ -4,7 +4,7 @@
 
 mod output;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::claim::Claim;
 use crate::db::{Row, Tx, Value, groups};
@@ -29,7 +29,7 @@ const BYTES: &str = "select cast(coalesce((select sum(l.bytes) from log l where 
 const SELECT: &str = "select seq, at, stream, bytes, packed from log where run = $1";
 
 /// Where a record comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
     /// Callsheet itself: the prompt, and facts about the run.
@@ -165,13 +165,38 @@ fn append(tx: &mut dyn Tx, claim: &Claim, records: &[Packed]) -> Result<Vec<i64>
     }
     let at = tx.now()?;
     let seqs: Vec<i64> = (before + 1..=before + count).collect();
-    for (seqs, records) in seqs.chunks(CHUNK).zip(records.chunks(CHUNK)) {
-        let mut values = Vec::with_capacity(records.len() * 7);
-        for (seq, record) in seqs.iter().zip(records) {
+    let rows: Vec<_> = seqs.iter().map(|seq| (*seq, at)).zip(records).collect();
+    insert(tx, claim.key, &rows)?;
+    Ok(seqs)
+}
+
+/// Stores records of another store with the numbers and times that they have there.
+pub(crate) fn put(tx: &mut dyn Tx, run: i64, records: Vec<StoredRecord>) -> Result<(), StoreError> {
+    let records = records.into_iter().map(|stored| {
+        let StoredRecord {
+            seq,
+            at,
+            stream,
+            data,
+        } = stored;
+        Ok(((seq, at), packed(Record { stream, data })?))
+    });
+    let records = records.collect::<Result<Vec<_>, StoreError>>()?;
+    let rows: Vec<_> = records
+        .iter()
+        .map(|(place, packed)| (*place, packed))
+        .collect();
+    insert(tx, run, &rows)
+}
+
+fn insert(tx: &mut dyn Tx, run: i64, rows: &[((i64, i64), &Packed)]) -> Result<(), StoreError> {
+    for rows in rows.chunks(CHUNK) {
+        let mut values = Vec::with_capacity(rows.len() * 7);
+        for ((seq, at), record) in rows {
             let row = [
-                claim.key.into(),
+                run.into(),
                 (*seq).into(),
-                at.into(),
+                (*at).into(),
                 record.stream.as_str().into(),
                 record.bytes.into(),
                 record.data.as_slice().into(),
@@ -180,9 +205,9 @@ fn append(tx: &mut dyn Tx, claim: &Claim, records: &[Packed]) -> Result<Vec<i64>
             values.extend(row);
             values.push(mark.into());
         }
-        tx.execute(&format!("{INSERT}{}", groups(records.len(), 7)), &values)?;
+        tx.execute(&format!("{INSERT}{}", groups(rows.len(), 7)), &values)?;
     }
-    Ok(seqs)
+    Ok(())
 }
 
 fn read(

@@ -7,7 +7,8 @@ use crate::db::{Row, Tx, Value};
 use crate::{Id, StoreError};
 
 const SELECT: &str = "select r.id, p.name, s.id, r.kind, a.id, r.state, r.worker, r.attempt, r.queued_at, \
-    r.started_at, r.lease_until, r.finished_at, r.outcome, r.records, r.request, r.stop_requested_at \
+    r.started_at, r.lease_until, r.finished_at, r.outcome, r.records, r.request, r.stop_requested_at, \
+    r.imported_at \
     from run r join project p on p.key = r.project join prompt s on s.key = r.prompt \
     left join run a on a.key = r.parent where ";
 
@@ -91,6 +92,7 @@ pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
         records: row.int(13)?,
         request: document(row, 14, "a request")?,
         stop_requested_at: row.maybe(15, Row::int)?,
+        imported_at: row.maybe(16, Row::int)?,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Runs are only ever added. A retry or a continuation is a run of its own with a parent, and a run that has finished
 //! never changes again.
 
+mod end;
 mod list;
 mod start;
 mod stop;
@@ -12,7 +13,7 @@ use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use callsheet::{Event, Fingerprint};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::db::{Row, Tx, Value};
@@ -21,6 +22,7 @@ use crate::project::Project;
 use crate::prompt::guard;
 use crate::{Id, Store, StoreError, id, mark};
 
+pub(crate) use end::End;
 pub use list::RunPage;
 pub(crate) use list::by_key;
 pub(crate) use stop::STOPPING;
@@ -29,7 +31,7 @@ pub(crate) use stop::STOPPING;
 const TRIES: usize = 16;
 
 /// How a run came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
     /// The first run of its line.
@@ -50,7 +52,7 @@ impl RunKind {
         }
     }
 
-    fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
+    pub(crate) fn parse(row: &Row, at: usize) -> Result<Self, StoreError> {
         let known = [Self::First, Self::Retry, Self::Continue];
         let word = row.text(at)?;
         let found = known.into_iter().find(|kind| kind.as_str() == word);
@@ -136,6 +138,8 @@ pub struct Run {
     pub request: Option<Json>,
     /// When somebody asked for it to stop.
     pub stop_requested_at: Option<i64>,
+    /// When it was imported; none for a run of this store.
+    pub imported_at: Option<i64>,
 }
 
 const PROMPT_KEY: &str = "select key from prompt where id = $1 and project = $2";

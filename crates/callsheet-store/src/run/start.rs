@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{NewRun, Run, list, queue};
 use crate::claim::{self, Claim};
+
 use crate::project::{self, Project};
 use crate::{Store, StoreError};
 

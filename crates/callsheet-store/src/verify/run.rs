@@ -2,15 +2,15 @@
 
 use serde_json::Value as Json;
 
-use super::{Audit, CHANGED, marked};
-use crate::db::{Row, Tx, Value};
-use crate::run::{STOPPING, mark_of};
+use super::{Audit, CHANGED};
+use crate::db::{Row, Tx};
+use crate::run::{End, STOPPING, mark_of};
 use crate::{Id, StoreError};
 
 const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r.queued_at, r.mark, \
     r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
     a.project, a.state, s.project, r.request, r.stop_requested_at, \
-    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end \
+    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end, r.imported_at \
     from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt order by r.key";
 
 const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
@@ -68,7 +68,8 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
 fn parent(row: &Row) -> Result<Option<String>, StoreError> {
     let is_first = row.text(5)? == "first";
     let fits = match row.maybe(4, Row::int)? {
-        None => is_first,
+        // The parent of an imported run may have stayed at home.
+        None => is_first || row.maybe(23, Row::int)?.is_some(),
         Some(parent) => {
             !is_first
                 && parent < row.int(0)?
@@ -83,25 +84,13 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
     let there = |at| row.maybe(at, |_, _| Ok(())).map(|found| found.is_some());
     let held = there(9)? && row.int(10)? > 0 && there(12)?;
     let over = there(13)? && there(14)? && there(16)?;
+    let open = !there(13)? && !there(14)? && !there(16)? && !there(23)?;
     let started = there(9)? || row.int(10)? > 0 || there(12)? || row.int(15)? > 0;
     let stopping = row.maybe(21, Row::int)?;
     let fits = match row.text(8)? {
-        "queued" => {
-            !started
-                && stopping.is_none()
-                && !there(11)?
-                && !there(13)?
-                && !there(14)?
-                && !there(16)?
-        }
-        "running" => {
-            held && stopping == row.maybe(22, Row::int)?
-                && there(11)?
-                && !there(13)?
-                && !there(14)?
-                && !there(16)?
-        }
-        "finished" => held && !there(11)? && over,
+        "queued" => open && !started && !there(11)? && stopping.is_none(),
+        "running" => open && held && there(11)? && stopping == row.maybe(22, Row::int)?,
+        "finished" => over && held && !there(11)?,
         _ => false,
     };
     if !fits {
@@ -117,18 +106,19 @@ fn state(row: &Row) -> Result<Option<String>, StoreError> {
 }
 
 fn end(row: &Row) -> Result<Option<String>, StoreError> {
-    let mut values: Vec<Value<'_>> = vec![
-        row.int(0)?.into(),
-        row.text(9)?.into(),
-        row.int(10)?.into(),
-        row.int(12)?.into(),
-        row.int(13)?.into(),
-        row.text(14)?.into(),
-        row.int(15)?.into(),
-    ];
-    values.extend(row.maybe(21, Row::int)?.map(Value::from));
-    if let Some(wrong) = marked(row, 16, "finish", &values)? {
-        return Ok(Some(wrong));
+    let end = End {
+        key: row.int(0)?,
+        worker: row.text(9)?,
+        attempt: row.int(10)?,
+        started_at: row.maybe(12, Row::int)?,
+        finished_at: row.int(13)?,
+        outcome: row.text(14)?,
+        records: row.int(15)?,
+        stop_requested_at: row.maybe(21, Row::int)?,
+        imported_at: row.maybe(23, Row::int)?,
+    };
+    if row.bytes(16)? != end.mark() {
+        return Ok(Some(CHANGED.to_owned()));
     }
     Ok(not_json("an outcome")(row.text(14)?))
 }

@@ -16,6 +16,7 @@ fn bundle() -> Bundle {
     Bundle {
         redacted: false,
         prompts: prompts.map(|(seal, at)| Bundled::new(at, seal)).collect(),
+        runs: Vec::new(),
     }
 }
 

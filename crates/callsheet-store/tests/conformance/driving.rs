@@ -20,6 +20,7 @@ on_both!(
     a_limit_holds_however_many_ask,
     a_dead_holder_is_taken_over_once,
     records_and_events_are_stored_together,
+    output_is_stored_whole_or_not_at_all,
     a_running_run_is_asked_to_stop_once,
     a_queued_run_that_is_stopped_never_starts,
     a_run_of_another_project_is_not_found,
@@ -95,7 +96,7 @@ fn a_run_starts_at_once_or_not_at_all(place: &Place) {
 
     assert_eq!(
         block_on(store.running(&project)).unwrap(),
-        [claim.run.clone()]
+        std::slice::from_ref(&claim.run)
     );
     let second = start(&store, &project, "v");
     let running = block_on(store.running(&project)).unwrap();
@@ -231,7 +232,7 @@ fn records_and_events_are_stored_together(place: &Place) {
         (None, told),
     ];
     assert_eq!(append(lines, events_of), Ok(vec![2, 3, 4]));
-    assert_eq!(append(vec![], vec![(None, bare.clone())]), Ok(vec![]));
+    assert_eq!(append(vec![], vec![(None, bare)]), Ok(vec![]));
     let payloads: Vec<Value> = events(&store, &claim)[2..]
         .iter()
         .map(|it| it.event.payload.clone().into())
@@ -256,8 +257,20 @@ fn records_and_events_are_stored_together(place: &Place) {
     let said = block_on(store.log_bytes(unknown, Stream::Meta)).unwrap_err();
     assert_eq!(said.to_string(), "no run `0000000000000z`");
 
+    assert_eq!(findings(&store), []);
+}
+
+fn output_is_stored_whole_or_not_at_all(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = start(&store, &project, "w");
+    let append = |records, events| block_on(store.append_output(&claim, records, events));
+    append(vec![record(Stream::Meta, "prompt")], vec![]).unwrap();
     let before = (events(&store, &claim).len(), seqs(&store, &project).len());
-    let refused = append(vec![record(Stream::Stdout, "x")], vec![(Some(1), bare)]);
+    let refused = append(
+        vec![record(Stream::Stdout, "x")],
+        vec![(Some(1), happened())],
+    );
     assert_eq!(
         refused.unwrap_err().to_string(),
         "an event is about record 1 of 1 that are stored with it"
@@ -268,7 +281,10 @@ fn records_and_events_are_stored_together(place: &Place) {
         before,
         (events(&store, &claim).len(), seqs(&store, &project).len())
     );
-    assert_eq!(bytes(Stream::Stdout), 10, "all or nothing");
+    assert_eq!(
+        block_on(store.log_bytes(claim.run.id, Stream::Stdout)),
+        Ok(0)
+    );
     assert_eq!(findings(&store), []);
 }
 
@@ -358,7 +374,7 @@ fn a_store_without_requests_is_brought_up_to_date(place: &Place) {
     let claim = block_on(store.claim_run("w", LONG)).unwrap().unwrap();
     assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
     drop(store);
-    for column in ["request", "stop_requested_at"] {
+    for column in ["request", "stop_requested_at", "imported_at"] {
         place.raw(&format!("alter table run drop column {column}"));
     }
     if place.is_sqlite() {

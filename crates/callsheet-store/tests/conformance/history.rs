@@ -281,6 +281,7 @@ fn bundle(shelf: &Shelf, dice: &mut Dice) -> Bundle {
     let bundle = Bundle {
         redacted: false,
         prompts,
+        runs: Vec::new(),
     };
     let mut bytes = Vec::new();
     bundle.write(&mut bytes).unwrap();

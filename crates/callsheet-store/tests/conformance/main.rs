@@ -40,6 +40,7 @@ mod runs;
 mod search;
 mod settings;
 mod together;
+mod travel;
 
 /// Makes two tests of each function that takes a place: one per database.
 #[macro_export]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, block_on};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -17,21 +17,23 @@ on_both!(
 
 const LEASE: Duration = Duration::from_mins(1);
 
+fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
+    NewRun {
+        prompt,
+        kind,
+        parent,
+        request: Value::Null,
+    }
+}
+
 fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let other = block_on(store.project("other")).unwrap();
     let prompt = prompts::seal(&store, &project, "A task.").0.id;
     let strange = prompts::seal(&store, &other, "A task.").0.id;
-    let queue = |prompt, kind, parent| {
-        let new = NewRun {
-            prompt,
-            kind,
-            parent,
-            request: serde_json::Value::Null,
-        };
-        block_on(store.queue_run(&project, new))
-    };
+    let queue =
+        |prompt, kind, parent| block_on(store.queue_run(&project, new(prompt, kind, parent)));
     let refused = |prompt, kind, parent| queue(prompt, kind, parent).unwrap_err().to_string();
     assert_eq!(
         refused(strange, RunKind::First, None),

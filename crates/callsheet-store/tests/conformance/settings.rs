@@ -62,6 +62,9 @@ fn a_setting_is_changed_with_nobody_in_between(place: &Place) {
         }
     });
     block_on(store.change_setting(&project, name, |_| None)).unwrap();
-    assert_eq!(block_on(store.setting(&project, name)).unwrap(), Some(json!(40)));
+    assert_eq!(
+        block_on(store.setting(&project, name)).unwrap(),
+        Some(json!(40))
+    );
     assert_eq!(findings(&store), []);
 }

@@ -1,0 +1,115 @@
+//! The lines of a run in a bundle: read one by one, checked, counted and handed on, never kept.
+
+use std::io::{BufRead as _, BufReader, Read};
+
+use super::Lines;
+use super::document::{EventLine, LONGEST_LINE, read_record};
+use super::source::Measure;
+use crate::log::{StoredRecord, Stream};
+use crate::{Id, StoreError};
+
+/// Why a bundle is not read.
+pub(super) enum Wrong {
+    /// Something is wrong with the bundle.
+    Bundle(String),
+    /// Whoever got its contents could not take them.
+    Store(StoreError),
+}
+
+impl From<String> for Wrong {
+    fn from(why: String) -> Self {
+        Self::Bundle(why)
+    }
+}
+
+/// Gets what the runs of a bundle hold, in its order.
+pub(super) trait Visit {
+    /// Gets an event of a run.
+    fn event(&mut self, run: Id, event: &EventLine<'_>) -> Result<(), StoreError>;
+
+    /// Gets a record of the log of a run.
+    fn record(&mut self, run: Id, record: StoredRecord) -> Result<(), StoreError>;
+}
+
+/// Takes nothing, for who only wants proof.
+pub(super) struct Nobody;
+
+impl Visit for Nobody {
+    fn event(&mut self, _: Id, _: &EventLine<'_>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn record(&mut self, _: Id, _: StoredRecord) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// A file of a bundle that is read line by line.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// The events of a run.
+    Events,
+    /// Its log.
+    Log,
+}
+
+/// Returns the run and the kind of a file that is read line by line.
+pub(super) fn of_path(path: &str) -> Option<(Id, Kind)> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let run = folder.strip_prefix("runs/")?.parse().ok()?;
+    match name {
+        "events.ndjson" => Some((run, Kind::Events)),
+        "log.ndjson" => Some((run, Kind::Log)),
+        _ => None,
+    }
+}
+
+/// Reads all lines of a file.
+pub(super) fn read(
+    path: &str,
+    (run, kind): (Id, Kind),
+    entry: impl Read,
+    visit: &mut dyn Visit,
+) -> Result<Lines, Wrong> {
+    let mut reader = BufReader::with_capacity(64 << 10, entry);
+    let mut measure = Measure::default();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = LONGEST_LINE as u64 + 1;
+        let read = reader.by_ref().take(most).read_until(b'\n', &mut line);
+        let number = measure.lines() + 1;
+        let wrong = |why: &str| format!("`{path}`, line {number}: {why}");
+        read.map_err(|error| wrong(&error.to_string()))?;
+        if line.is_empty() {
+            return Ok(measure.finish());
+        }
+        if line.last() != Some(&b'\n') || line.len() > LONGEST_LINE {
+            let why = if line.len() > LONGEST_LINE {
+                "it is too long"
+            } else {
+                "it has no end"
+            };
+            return Err(wrong(why).into());
+        }
+        measure.add(&line);
+        match kind {
+            Kind::Events => {
+                let event = EventLine::read(&line).map_err(|why| wrong(&why))?;
+                visit.event(run, &event).map_err(Wrong::Store)?;
+            }
+            Kind::Log => {
+                let record = read_record(&line).map_err(|why| wrong(&why))?;
+                if u64::try_from(record.seq) != Ok(number) {
+                    return Err(wrong("it has another number").into());
+                }
+                if number == 1 && record.stream != Stream::Meta {
+                    return Err(wrong("a log begins with its prompt, as `meta`").into());
+                }
+                visit.record(run, record).map_err(Wrong::Store)?;
+            }
+        }
+        // One huge line must not keep its memory for all that follow.
+        line.shrink_to(1 << 20);
+    }
+}
