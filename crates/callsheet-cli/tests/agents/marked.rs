@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use callsheet_run::launch::{Identity, MARKER, Step};
+use callsheet_run::launch::{Identity, MARKER, Step, Word};
 use callsheet_run::supervisor::{end_marked, is_alive};
 use rustix::process::Signal;
 
@@ -22,6 +22,19 @@ fn the_agent_of_a_killed_supervisor_is_found_and_ended() {
     assert_eq!(survivors(agent.run()), Vec::<i32>::new());
     assert_eq!(end_marked(agent.run()), 0);
     assert!(!is_alive(&agent.processes().1));
+}
+
+#[test]
+fn a_supervisor_that_does_not_answer_can_be_killed() {
+    let agent = Agent::new(
+        "until grep -q spawned journal; do :; done; kill -STOP $PPID; echo ready; exec sleep 300",
+    );
+    let mut supervised = agent.ready();
+    supervised.say(Word::Kill);
+    supervised.kill();
+    assert!(supervised.is_gone());
+    assert_eq!(end_marked(agent.run()), 1);
+    assert_eq!(survivors(agent.run()), Vec::<i32>::new());
 }
 
 #[test]
