@@ -1,10 +1,5 @@
 //! Orders for tests of adapters: everything that an order borrows.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a harness without a sheet has nothing to test"
-)]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -25,7 +25,11 @@ pub fn play_recording(
     let name = folder.join("ending.json");
     let text = std::fs::read(&name).map_err(|cause| cannot_read(&name, cause))?;
     let finale = serde_json::from_slice(&text)
-        .map_err(|error| format!("{}:{}: {error}", name.display(), error.line()))
+        .map_err(|error| {
+            let text = error.to_string();
+            let what = text.split(" at line ").next().unwrap_or_default();
+            format!("{}:{}: {what}", name.display(), error.line())
+        })
         .and_then(|ending| finale(&ending).map_err(|why| format!("{}: {why}", name.display())))
         .map_err(RunError::Input)?;
     let name = folder.join("stdout");

@@ -167,8 +167,7 @@ impl Script {
             .collect();
         let file: File = toml::from_str(text).map_err(|error| {
             let line = line(&lines, error.span());
-            // What the parser says may have more lines than the place where it is told.
-            let message = error.message().replace('\n', ", ");
+            let message = plain(error.message());
             RunError::Input(format!("{name}:{line}: {message}"))
         })?;
         let script = Self {
@@ -212,6 +211,17 @@ impl Script {
         }
         Ok(())
     }
+}
+
+/// Returns what the parser said in words that fit a script, on one line.
+fn plain(message: &str) -> String {
+    if message.starts_with("wanted exactly 1 element") {
+        return "a step needs exactly one key, such as `say`".to_owned();
+    }
+    message
+        .replace('\n', ", ")
+        .replacen("unknown variant", "unknown name", 1)
+        .replacen("expected u8", "expected a number from 0 to 255", 1)
 }
 
 fn line(lines: &[usize], span: Option<Range<usize>>) -> usize {

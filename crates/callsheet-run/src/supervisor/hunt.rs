@@ -14,7 +14,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// How often it is looked whether one has.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 /// When a process that does not end after KILL is given up; the kernel holds on to it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// How often new processes are looked for while the known ones are held.
 const ROUNDS: usize = 64;
 

@@ -110,7 +110,7 @@ impl Inbox {
         let Some(stdin) = &self.stdin else {
             return Ok(false);
         };
-        let mut bytes = [0; 64 << 10];
+        let mut bytes = [0; 16 << 10];
         loop {
             match rustix::io::read(stdin, &mut bytes) {
                 Ok(count) => {

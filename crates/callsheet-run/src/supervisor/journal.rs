@@ -145,7 +145,7 @@ mod tests {
         more("\"step\":\"leftovers\",\"names\":[\"sh\"]}\n");
         let names = vec!["sh".to_owned()];
         let leftovers = Step::Leftovers { names };
-        assert_eq!(steps(tail.entries()), [leftovers.clone()]);
+        assert_eq!(steps(tail.entries()), std::slice::from_ref(&leftovers));
         assert_eq!(steps(read_journal(&path)), [Step::Done, leftovers]);
     }
 

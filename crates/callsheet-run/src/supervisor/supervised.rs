@@ -69,6 +69,14 @@ impl Supervised {
     pub fn is_gone(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
+
+    /// Kills the supervisor itself, for when it does not answer: an agent can stop it, as any process of the same user
+    /// can. The agent stays; [`end_marked`](super::end_marked) ends it.
+    pub fn kill(&mut self) {
+        self.pipe = None;
+        let _ = self.child.start_kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Drop for Supervised {
