@@ -79,6 +79,8 @@ const LAST: &[(Class, &[&str])] = &[
         &[
             "stream disconnected",
             "connection",
+            "cannot connect",
+            "unable to connect",
             "terminated",
             "timed out",
             "timeout",

@@ -138,11 +138,13 @@ impl ClaudeReader {
             return AgentEvent::Warning { text };
         };
         let status = fields.status("api_error_status");
-        let class = named(name).unwrap_or_else(|| classify::class(&text, status));
-        let class = match classify::class(&text, None) {
-            // The names do not tell these two apart from others.
-            told @ (Class::Context | Class::Quota) => told,
-            _ => class,
+        let told = classify::class(&text, None);
+        let class = match (told, named(name)) {
+            // The names do not tell these apart from others.
+            (Class::Context | Class::Quota, _) => told,
+            (Class::Network, _) if status.is_none() => told,
+            (_, Some(class)) => class,
+            (_, None) => classify::class(&text, status),
         };
         self.error = Some((class, status));
         AgentEvent::Error {

@@ -171,7 +171,7 @@ impl GeminiReader {
         let text = fields.string("message");
         if fields.text("severity") == Some("warning") {
             let lower = text.to_lowercase();
-            self.stopped |= ["loop detected", "stopped by hook", "execution stopped"]
+            self.stopped |= ["loop detected", "execution stopped", "execution blocked"]
                 .iter()
                 .any(|stop| lower.contains(stop));
             return AgentEvent::Warning { text };
