@@ -99,10 +99,13 @@ fn gemini_fails() {
 
 #[test]
 fn opencode_fails() {
-    let fails = |scenario, words| fails(Cli::Opencode, scenario, 1, words);
-    fails(refused(Refusal::Key), r#""statusCode":401"#);
+    let fails = |scenario, code, words| fails(Cli::Opencode, scenario, code, words);
+    fails(refused(Refusal::Key), 1, r#""statusCode":401"#);
     let quota = Refusal::Quota { until: soon() };
-    fails(refused(quota), r#""retry-after":"3"#);
+    fails(refused(quota), 1, r#""retry-after":"3"#);
+    // It asks again.
+    let broken = Scenario::Broken { times: 1 };
+    fails(broken, 0, r#""reason":"stop""#);
 }
 
 /// Asks the CLI to stop while its model speaks: no word of an end may come.
