@@ -1,0 +1,82 @@
+//! What a model does in one run.
+
+use std::path::PathBuf;
+
+/// What a model does in one run.
+#[derive(Clone, Debug)]
+pub(crate) enum Scenario {
+    /// It says something.
+    Text,
+    /// It calls a tool that changes a file, and says something when it has the result.
+    Edit(Edit),
+    /// It refuses every request.
+    Refused(Refusal),
+    /// It speaks and never ends.
+    Slow,
+    /// It is cut off in the middle of its first answers, so many times.
+    Broken { times: usize },
+}
+
+/// A change of a file that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    /// The file, as an absolute path.
+    pub(crate) file: PathBuf,
+    /// Everything in it before, with a newline at the end.
+    pub(crate) old: String,
+    /// Everything in it afterwards, with a newline at the end.
+    pub(crate) new: String,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refusal {
+    /// 401: the key is wrong.
+    Key,
+    /// 429: too many requests, for a moment.
+    Rate,
+    /// 429: the quota is used up until a time, in seconds since 1970.
+    Quota { until: u64 },
+    /// 529: the servers are overloaded.
+    Overload,
+    /// 500: a fault of the server.
+    Fault,
+}
+
+impl Scenario {
+    /// Returns the word that its URLs begin with.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Edit(_) => "edit",
+            Self::Refused(Refusal::Key) => "401",
+            Self::Refused(Refusal::Rate) => "429",
+            Self::Refused(Refusal::Quota { .. }) => "429-until",
+            Self::Refused(Refusal::Overload) => "529",
+            Self::Refused(Refusal::Fault) => "500",
+            Self::Slow => "slow",
+            Self::Broken { .. } => "broken",
+        }
+    }
+}
+
+impl Refusal {
+    /// Returns the status of the answer.
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            Self::Key => 401,
+            Self::Rate | Self::Quota { .. } => 429,
+            Self::Overload => 529,
+            Self::Fault => 500,
+        }
+    }
+
+    /// Returns the seconds until the reset, where there is one.
+    pub(crate) fn wait(self) -> Option<u64> {
+        let Self::Quota { until } = self else {
+            return None;
+        };
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+        Some(until.saturating_sub(now.as_secs()))
+    }
+}
