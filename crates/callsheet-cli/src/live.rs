@@ -6,6 +6,8 @@ use std::time::Duration;
 use callsheet_run::drive::{self, Watcher};
 use callsheet_run::{Interrupts, Resolved};
 
+use serde_json::Value;
+
 use crate::failure::Failure;
 use crate::output::{Output, Talk, human_tokens};
 use crate::table::one_line;
@@ -17,7 +19,6 @@ pub(crate) struct Live {
     interrupts: Interrupts,
     terminal: bool,
     shown: bool,
-    tools: u64,
     stops: usize,
 }
 
@@ -30,7 +31,6 @@ impl Live {
             terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
             out,
             shown: false,
-            tools: 0,
             stops: 0,
         })
     }
@@ -46,13 +46,21 @@ impl Live {
 
 impl Watcher for Live {
     fn live(&mut self, live: &drive::Live<'_>) {
-        let line = line(&self.runner, live);
         if self.terminal {
+            let line = line(&self.runner, live);
             let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
             self.shown = true;
-        } else if live.seen.tool_calls > self.tools {
-            self.tools = live.seen.tool_calls;
-            self.out.say(&line);
+            return;
+        }
+        for call in live
+            .news
+            .iter()
+            .filter(|event| event.kind == "agent:tool_call")
+        {
+            let tool = call.payload.get("name").and_then(Value::as_str);
+            let tool = one_line(tool.unwrap_or_default());
+            self.out
+                .say(&format!("{}  {}  {tool}", self.runner, clock(live.elapsed)));
         }
     }
 
@@ -77,8 +85,8 @@ impl Watcher for Live {
 
 fn line(runner: &str, live: &drive::Live<'_>) -> String {
     let mut parts = vec![runner.to_owned(), clock(live.elapsed)];
-    if live.doing != "running" {
-        parts.push(live.doing.to_owned());
+    if live.stopping {
+        parts.push("stopping".to_owned());
     }
     parts.extend(live.seen.last_tool.as_deref().map(one_line));
     if let Some(usage) = &live.seen.usage {

@@ -61,8 +61,9 @@ pub(crate) fn choose(project: &Project, named: Option<&str>) -> Result<String, F
         .iter()
         .find(|name| find_program(name, path.as_deref()).is_some());
     found.map(|name| (*name).to_owned()).ok_or_else(|| {
-        Failure::input("no agent CLI was found: neither claude, codex, gemini nor opencode")
-            .hint("`callsheet doctor` says what to do; `--runner NAME` takes a runner of callsheet.toml")
+        Failure::input("no agent CLI was found: neither claude, codex, gemini nor opencode").hint(
+            "`callsheet doctor` says what to do; `--runner NAME` takes a runner of callsheet.toml",
+        )
     })
 }
 
@@ -237,7 +238,10 @@ pub(crate) fn facts(document: &Value) -> String {
     let signal = text(document, "/signal").map(|signal| format!("signal {signal}"));
     let how = text(document, "/termination").filter(|how| how != "exit" && how != "signal");
     let process: Vec<String> = [exit, signal, how].into_iter().flatten().collect();
-    add("process", Some(process.join(", ")).filter(|text| !text.is_empty()));
+    add(
+        "process",
+        Some(process.join(", ")).filter(|text| !text.is_empty()),
+    );
     add("runner", text(document, "/runner"));
     add(
         "model",
@@ -273,7 +277,8 @@ fn delivered(document: &Value) -> Option<String> {
 }
 
 fn head(document: &Value) -> Option<String> {
-    let short = |field: &str| text(document, field).map(|head| head.chars().take(12).collect::<String>());
+    let short =
+        |field: &str| text(document, field).map(|head| head.chars().take(12).collect::<String>());
     let (start, end) = (short("/start_head")?, short("/head")?);
     let dirty = match document["dirty"].as_bool() {
         Some(true) => ", dirty",

@@ -129,7 +129,8 @@ pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
 /// Returns the folder of what the program keeps for a project.
 pub(crate) fn folder(project: &Project) -> PathBuf {
     let root = std::fs::canonicalize(project.root());
-    root.unwrap_or_else(|_| project.root().to_owned()).join(FOLDER)
+    root.unwrap_or_else(|_| project.root().to_owned())
+        .join(FOLDER)
 }
 
 /// Makes the folder; what is in it is nothing for a repository.

@@ -78,7 +78,9 @@ pub fn after(standing: Option<&Standing>, verdict: &Verdict, now: i64) -> Option
     };
     match class.consequence() {
         Consequence::Park => {
-            let told = verdict.resets_at.map(|seconds| seconds.saturating_mul(1000));
+            let told = verdict
+                .resets_at
+                .map(|seconds| seconds.saturating_mul(1000));
             let told = told.filter(|until| *until > now);
             entry(Some(told.unwrap_or_else(|| now + backoff(class, times))))
         }

@@ -64,8 +64,14 @@ mod tests {
         let (home, cwd) = (folder.path().join("home"), folder.path().join("cwd"));
         for (path, text) in [
             (home.join(".x/NOTES.md"), "be brief"),
-            (home.join(".x/settings.json"), "{\"hooks\": {\"Stop\": [1]}, \"k\": 1}"),
-            (home.join(".x/config.toml"), "[mcp.files]\ntoken = \"s\"\n[mcp.web]\n"),
+            (
+                home.join(".x/settings.json"),
+                "{\"hooks\": {\"Stop\": [1]}, \"k\": 1}",
+            ),
+            (
+                home.join(".x/config.toml"),
+                "[mcp.files]\ntoken = \"s\"\n[mcp.web]\n",
+            ),
             (cwd.join("NOTES.md"), "and kind"),
         ] {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

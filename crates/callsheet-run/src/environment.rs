@@ -84,7 +84,13 @@ mod tests {
 
     fn names(runner: &Runner) -> (Vec<String>, bool) {
         let here = [
-            "PATH", "LC_ALL", "X_KEY", "X_URL", "SECRET", "OTHER", "CLAUDECODE",
+            "PATH",
+            "LC_ALL",
+            "X_KEY",
+            "X_URL",
+            "SECRET",
+            "OTHER",
+            "CLAUDECODE",
         ];
         let here = here.map(|name| (name.to_owned(), "1".to_owned()));
         let (env, has_key) = passed(runner, &sheet(), &here.into());

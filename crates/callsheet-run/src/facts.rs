@@ -51,8 +51,7 @@ pub(crate) fn after(cwd: &Path, folder: &Path, start: Option<&str>) -> After {
     After {
         head: head(&git),
         dirty: status.map(|status| !status.is_empty()),
-        changed_files: start
-            .and_then(|start| changed(&git, folder, start, &tree(&git, folder)?)),
+        changed_files: start.and_then(|start| changed(&git, folder, start, &tree(&git, folder)?)),
     }
 }
 
@@ -77,10 +76,24 @@ fn tree(git: &Git, folder: &Path) -> Option<String> {
 }
 
 fn changed(git: &Git, folder: &Path, start: &str, end: &str) -> Option<Vec<String>> {
-    let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", start, end];
+    let args = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--no-renames",
+        "--name-only",
+        start,
+        end,
+    ];
     let said = own(git, folder)?.run(&args, BOUNDS).ok()?;
-    let names = said.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Some(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    let names = said
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    Some(
+        names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect(),
+    )
 }
 
 /// Returns a git that writes to the folder of the run and nowhere else.
@@ -96,5 +109,9 @@ fn own(git: &Git, folder: &Path) -> Option<Git> {
 
 const GIT_PATH_OF_INDEX: [&str; 4] = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
 
-const GIT_PATH_OF_OBJECTS: [&str; 4] =
-    ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
+const GIT_PATH_OF_OBJECTS: [&str; 4] = [
+    "rev-parse",
+    "--path-format=absolute",
+    "--git-path",
+    "objects",
+];

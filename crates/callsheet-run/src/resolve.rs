@@ -85,7 +85,10 @@ impl Runners {
             return Err(RunError::Unknown {
                 what: "adapter",
                 name: asked.to_owned(),
-                known: adapter::NAMES.iter().map(|name| (*name).to_owned()).collect(),
+                known: adapter::NAMES
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect(),
             });
         };
         let sheet = Sheet::parse(text, self.adapters.get(asked), runner.profile.as_deref())?;

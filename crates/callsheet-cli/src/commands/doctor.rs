@@ -152,7 +152,9 @@ fn agents(project: &Project) -> Vec<Check> {
             continue;
         }
         let version = ask_version(&home, program, &sheet, &environment);
-        let shown = version.clone().unwrap_or_else(|| "unknown version".to_owned());
+        let shown = version
+            .clone()
+            .unwrap_or_else(|| "unknown version".to_owned());
         let found = format!("{shown}, {}", credentials(&sheet, &environment));
         let check = Check::new(*name, State::Ok, found);
         checks.push(match version_warning(&sheet, version.as_deref()) {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::Composition;
-use callsheet::recipe::Shape;
 use callsheet::Role;
+use callsheet::recipe::Shape;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most};
 use callsheet_run::{Resolved, RunError};
@@ -83,8 +83,7 @@ impl Args {
             runner.runner.model = Some(model.clone());
         }
         let options = self.budget.options(self.explain);
-        let composed =
-            (self.input).compose_for(project, &self.recipe, &options, Keeping::Seal)?;
+        let composed = (self.input).compose_for(project, &self.recipe, &options, Keeping::Seal)?;
         if self.explain {
             out.say(report::table(&composed.composition.manifest).trim_end());
         }
@@ -159,7 +158,10 @@ impl Args {
 /// Splits messages into what the agent is told to be and what it is told to do.
 fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, Failure> {
     let messages = composition.messages();
-    if messages.iter().any(|message| message.role == Role::Assistant) {
+    if messages
+        .iter()
+        .any(|message| message.role == Role::Assistant)
+    {
         return Err(Failure::input(
             "the messages have answers of an assistant, which no agent CLI takes",
         ));
@@ -192,8 +194,9 @@ fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, F
 
 fn read_prompt(text: &str) -> Result<String, Failure> {
     let prompt = match text.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(Path::new(file))
-            .map_err(|cause| Failure::input(format!("{file}: {}", crate::failure::cause_text(&cause))))?,
+        Some(file) => std::fs::read_to_string(Path::new(file)).map_err(|cause| {
+            Failure::input(format!("{file}: {}", crate::failure::cause_text(&cause)))
+        })?,
         None => text.to_owned(),
     };
     if prompt.trim().is_empty() {

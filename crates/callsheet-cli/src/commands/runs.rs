@@ -74,9 +74,7 @@ impl Args {
         found.truncate(limit);
         let documents: Vec<Value> = found.iter().map(document).collect();
         if out.json {
-            out.document(
-                &json!({"schema": "callsheet.runs/1", "runs": documents, "more": more}),
-            )?;
+            out.document(&json!({"schema": "callsheet.runs/1", "runs": documents, "more": more}))?;
             return Ok(ExitCode::SUCCESS);
         }
         if !documents.is_empty() {

@@ -2,7 +2,8 @@
 
 use crate::desk::Desk;
 
-const OVERLOADED: &str = "[[steps]]\nerror = { class = \"overload\", text = \"busy\" }\n[[steps]]\nexit = 1\n";
+const OVERLOADED: &str =
+    "[[steps]]\nerror = { class = \"overload\", text = \"busy\" }\n[[steps]]\nexit = 1\n";
 
 #[test]
 fn an_overload_parks_the_account_until_a_probe_succeeds() {
@@ -13,10 +14,17 @@ fn an_overload_parks_the_account_until_a_probe_succeeds() {
     let refused = desk.exec(&[]);
     assert_eq!(refused.code(), Some(3));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("error: account `agent` is parked for another "), "{said}");
-    assert!(said.ends_with("hint: `--probe` tries account `agent` once; a success opens it again\n"), "{said}");
+    assert!(
+        said.contains("error: account `agent` is parked for another "),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("hint: `--probe` tries account `agent` once; a success opens it again\n"),
+        "{said}"
+    );
     assert_eq!(desk.runs().len(), 1, "what is refused is no run");
-    desk.project.file("agent.toml", "[[steps]]\nsay = \"fine\"\n");
+    desk.project
+        .file("agent.toml", "[[steps]]\nsay = \"fine\"\n");
     assert_eq!(desk.exec(&["--probe"]).code(), Some(0));
     assert_eq!(desk.exec(&[]).code(), Some(0));
 }
@@ -26,7 +34,9 @@ fn refused_credentials_stop_the_account_and_other_accounts_go_on() {
     let script = "[[steps]]\nerror = { class = \"auth\", text = \"401\" }\n[[steps]]\nexit = 1\n";
     let desk = Desk::with_script(script);
     let runner = |name: &str, account: &str, script: &str| {
-        format!("[runners.{name}]\nadapter = \"scripted\"\nscript = \"{script}\"\naccount = \"{account}\"\n")
+        format!(
+            "[runners.{name}]\nadapter = \"scripted\"\nscript = \"{script}\"\naccount = \"{account}\"\n"
+        )
     };
     let text = [
         runner("one", "mine", "agent.toml"),
@@ -60,7 +70,10 @@ fn a_quota_waits_until_the_time_that_the_provider_told() {
     assert_eq!(document["class"], "quota");
     assert_eq!(document["resets_at"], 4_102_444_800_i64);
     let doctor = desk.project.run(&["doctor"]).text();
-    assert!(doctor.contains("parked until 2100-01-01 00:00:00Z (quota)"), "{doctor}");
+    assert!(
+        doctor.contains("parked until 2100-01-01 00:00:00Z (quota)"),
+        "{doctor}"
+    );
 }
 
 #[test]
@@ -82,7 +95,9 @@ fn limits_hold_for_runners_accounts_and_the_project() {
     ] {
         let desk = Desk::new(&settings);
         let mut first = desk.command(&[]);
-        first.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        first
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
         let mut first = first.spawn().unwrap();
         let up = desk.project.path("up");
         crate::desk::wait_for("the agent is up", || crate::desk::has(&up));

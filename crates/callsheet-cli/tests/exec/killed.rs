@@ -67,14 +67,22 @@ fn check(desk: &Desk, run: &Value) {
     // Numbers of events follow each other, and each means what its record says.
     let events = desk.project.run(&["events", "--run", id, "--json"]).text();
     let said = events.matches("\"agent:text\"").count();
-    assert_eq!(said, log.matches("\"kind\":\"text\"").count(), "{events}\n{log}");
+    assert_eq!(
+        said,
+        log.matches("\"kind\":\"text\"").count(),
+        "{events}\n{log}"
+    );
 }
 
 #[test]
 fn a_killed_supervisor_takes_nothing_with_it() {
     let desk = Desk::with_shell("trap '' TERM; echo up; sleep 600", "");
     let mut command = desk.command(&["--json"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let supervisor = || {
         let entries = std::fs::read_dir(desk.project.path(".callsheet/runs")).ok()?;
         let folder = entries.flatten().next()?.path();
@@ -87,7 +95,9 @@ fn a_killed_supervisor_takes_nothing_with_it() {
     };
     wait_for("the agent is up", || supervisor().is_some());
     let pid = supervisor().unwrap().to_string();
-    let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
+    let killed = std::process::Command::new("kill")
+        .args(["-KILL", &pid])
+        .status();
     assert!(killed.unwrap().success());
     let done = child.wait_with_output().unwrap();
     let document: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -100,7 +110,11 @@ fn a_killed_supervisor_takes_nothing_with_it() {
 fn the_next_command_ends_what_two_kills_left_running() {
     let desk = Desk::with_shell("trap '' TERM HUP; echo up; sleep 600", "");
     let mut command = desk.command(&[]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let folder = || {
         let entries = std::fs::read_dir(desk.project.path(".callsheet/runs")).ok()?;
         Some(entries.flatten().next()?.path())
@@ -111,10 +125,18 @@ fn the_next_command_ends_what_two_kills_left_running() {
     };
     wait_for("the agent is up", || journal().is_some());
     let first: Value = serde_json::from_str(journal().unwrap().lines().next().unwrap()).unwrap();
-    let id = folder().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let id = folder()
+        .unwrap()
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
     // Both at once, so that neither can end the agent.
     let pids = [first["process"]["pid"].to_string(), child.id().to_string()];
-    let killed = std::process::Command::new("kill").arg("-KILL").args(&pids).status();
+    let killed = std::process::Command::new("kill")
+        .arg("-KILL")
+        .args(&pids)
+        .status();
     assert!(killed.unwrap().success());
     child.wait().unwrap();
     std::thread::sleep(Duration::from_millis(200));

@@ -25,13 +25,34 @@ fn a_run_from_the_recipe_to_the_facts() {
     let desk = Desk::with_script(SCRIPT);
     let head = desk.git(&["rev-parse", "--short=12", "HEAD"]);
     let shown = desk.project.shown(&desk.exec(&[])).replace(&head, "[HEAD]");
-    insta::assert_snapshot!(without_seconds(&shown), @"");
+    insta::assert_snapshot!(without_seconds(&shown), @"
+    exit: 0
+    --- stdout
+    status     completed
+    process    exit code 0
+    runner     agent
+    took       [N] s
+    usage      12.3k tokens in (7.0k cached), 56 out, $0.0421
+    prompt     [ID1]
+    delivered  920 bytes, all of it read
+    head       [HEAD], dirty
+    changed    src/login.rs
+    [ID2]
+    --- stderr
+    sealed [ID1]
+    runner agent: a script of this project, permissions edit
+    agent  0:00  write
+    agent  0:00  Bash
+    ");
     let runs = desk.runs();
     let document = &runs[0];
     let fingerprint = &document["delivered"]["prompt"]["fingerprint"];
     let prompt = document["prompt"].as_str().unwrap();
     let sealed = desk.project.run(&["show", prompt, "--json"]).json();
-    assert_eq!(&sealed["fingerprint"], fingerprint, "what is sealed is what was handed over");
+    assert_eq!(
+        &sealed["fingerprint"], fingerprint,
+        "what is sealed is what was handed over"
+    );
     assert_eq!(document["changed_files"], json!(["src/login.rs"]));
     assert_eq!(document["start_head"], document["head"]);
     assert_eq!(document["dirty"], true);
@@ -41,7 +62,10 @@ fn a_run_from_the_recipe_to_the_facts() {
     let log = desk.project.run(&["log", id, "--json"]).text();
     let first: serde_json::Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     assert_eq!(first["stream"], "meta");
-    assert_eq!(first["data"].as_str().unwrap(), desk.project.run(&["show", prompt]).text());
+    assert_eq!(
+        first["data"].as_str().unwrap(),
+        desk.project.run(&["show", prompt]).text()
+    );
 }
 
 #[test]
@@ -65,12 +89,16 @@ fn files_that_were_changed_before_are_not_the_agents() {
         document["changed_files"],
         json!(["both.txt", "gone.txt", "new.txt"])
     );
-    assert_eq!(desk.git(&["status", "--porcelain", "mine.txt"]), "M mine.txt");
+    assert_eq!(
+        desk.git(&["status", "--porcelain", "mine.txt"]),
+        "M mine.txt"
+    );
 }
 
 #[test]
 fn an_agent_that_commits() {
-    let line = "echo x > src/new.rs; git add -A; git -c user.name=a -c user.email=a@x commit -qm work";
+    let line =
+        "echo x > src/new.rs; git add -A; git -c user.name=a -c user.email=a@x commit -qm work";
     let desk = Desk::with_shell(line, "");
     let (document, _) = desk.document(&[]);
     assert_ne!(document["start_head"], document["head"]);
@@ -85,7 +113,16 @@ fn outside_of_a_repository_what_is_not_known_is_null() {
     std::fs::remove_dir_all(desk.project.path(".git")).unwrap();
     let (document, code) = desk.document(&[]);
     assert_eq!(code, Some(0));
-    for field in ["start_head", "head", "dirty", "changed_files", "branch", "task", "parent", "usage"] {
+    for field in [
+        "start_head",
+        "head",
+        "dirty",
+        "changed_files",
+        "branch",
+        "task",
+        "parent",
+        "usage",
+    ] {
         assert_eq!(document[field], json!(null), "{field}");
     }
     assert_eq!(document["schema"], "callsheet.run/1");
@@ -106,8 +143,14 @@ fn an_agent_gets_what_its_runner_lists_and_nothing_else() {
     let (document, _) = desk.document(&[]);
     let id = document["id"].as_str().unwrap();
     let names = desk.project.run(&["log", id, "--stream", "stdout"]).text();
-    let names: Vec<&str> = names.lines().filter(|name| !matches!(*name, "PWD" | "OLDPWD" | "SHLVL" | "_")).collect();
-    assert_eq!(names, ["CALLSHEET_RUN", "HOME", "MINE", "PATH", "TMPDIR", "TOKEN"]);
+    let names: Vec<&str> = names
+        .lines()
+        .filter(|name| !matches!(*name, "PWD" | "OLDPWD" | "SHLVL" | "_"))
+        .collect();
+    assert_eq!(
+        names,
+        ["CALLSHEET_RUN", "HOME", "MINE", "PATH", "TMPDIR", "TOKEN"]
+    );
 }
 
 #[test]
@@ -121,7 +164,11 @@ fn a_recorded_run_is_played_again() {
     assert_eq!(code, Some(0));
     assert_eq!(second["adapter"], "replay");
     assert_eq!(second["usage"], first["usage"]);
-    assert_eq!(second["changed_files"], json!([]), "words are played, not deeds");
+    assert_eq!(
+        second["changed_files"],
+        json!([]),
+        "words are played, not deeds"
+    );
     let log = |document: &serde_json::Value| {
         let id = document["id"].as_str().unwrap();
         desk.project.run(&["log", id, "--stream", "stdout"]).stdout
@@ -131,19 +178,71 @@ fn a_recorded_run_is_played_again() {
 
 #[test]
 fn settings_that_cannot_be_used() {
-    let desk = Desk::new("[runners.agent]\nadapter = \"claud\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    desk.project.file("callsheet.toml", "[runners.agent]\nadapter = \"command\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    desk.project.file("callsheet.toml", "[runners.agent]\nadapter = \"scripted\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    desk.project.file("callsheet.toml", "[runners.agent]\nadaptor = \"scripted\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    desk.project.file("callsheet.toml", "[runners.agent]\nisolate = \"maybe\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    desk.project.file("callsheet.toml", "[runners.one]\nadapter = \"scripted\"\n[runners.two]\nadapter = \"scripted\"\n");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&["--runner", "thre"])), @"");
+    let mut desk = Desk::new("[runners.agent]\nadapter = \"claud\"\n");
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
+    exit: 2
+    --- stderr
+    error: no adapter `claud`
+    hint: did you mean `claude`?
+    ");
+    desk.project
+        .file("callsheet.toml", "[runners.agent]\nadapter = \"command\"\n");
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
+    exit: 2
+    --- stderr
+    error: runner `agent` has the adapter `command` and no `command`
+    ");
+    desk.project.file(
+        "callsheet.toml",
+        "[runners.agent]\nadapter = \"scripted\"\n",
+    );
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
+    exit: 2
+    --- stderr
+    error: runner `agent` has the adapter `scripted` and no `script`
+    ");
+    desk.project.file(
+        "callsheet.toml",
+        "[runners.agent]\nadaptor = \"scripted\"\n",
+    );
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: unknown field `adaptor`, expected one of `adapter`, `command`, `model`, `pass_env`, `env`, `account`, `isolate`, `permissions`, `allow`, `deny`, `profile`, `script`, `recording`, `prompt`, `limits`
+    hint: did you mean `adapter`?
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+    desk.project
+        .file("callsheet.toml", "[runners.agent]\nisolate = \"maybe\"\n");
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @r#"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: invalid value: string "maybe", expected `"auto"`, `true` or `false`
+    hint: `callsheet schema --settings` prints what is allowed
+    "#);
+    desk.project.file(
+        "callsheet.toml",
+        "[runners.one]\nadapter = \"scripted\"\n[runners.two]\nadapter = \"scripted\"\n",
+    );
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @r#"
+    exit: 2
+    --- stderr
+    error: callsheet.toml has more than one runner
+    hint: `--runner NAME` or `runner = "NAME"` in callsheet.toml chooses one of `one`, `two`
+    "#);
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&["--runner", "thre"])), @"
+    exit: 2
+    --- stderr
+    error: no runner `thre`
+    hint: there are `claude`, `codex`, `gemini`, `one`, `opencode`, `two`
+    ");
+    // Whatever is installed here is not looked for.
+    desk.project.variable("PATH", "/nonexistent");
     desk.project.file("callsheet.toml", "");
-    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"");
+    insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
+    exit: 2
+    --- stderr
+    error: no agent CLI was found: neither claude, codex, gemini nor opencode
+    hint: `callsheet doctor` says what to do; `--runner NAME` takes a runner of callsheet.toml
+    ");
 }

@@ -20,7 +20,13 @@ fn started(desk: &Desk) -> Child {
 
 fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args([name, &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 fn ended(child: Child) -> (Value, Option<i32>, String) {
@@ -39,17 +45,27 @@ fn ctrl_c_stops_the_tree_and_leaves_a_clean_record() {
         signal(&child, name);
         let (document, code, said) = ended(child);
         assert_eq!(code, Some(1), "{name}");
-        let end = json!([document["status"], document["class"], document["termination"]]);
+        let end = json!([
+            document["status"],
+            document["class"],
+            document["termination"]
+        ]);
         assert_eq!(end, json!(["cancelled", "cancelled", "cancelled"]));
         assert!(said.contains("stopping the agent; once more ends it at once"));
-        assert_eq!(survivors(document["id"].as_str().unwrap()), Vec::<String>::new());
+        assert_eq!(
+            survivors(document["id"].as_str().unwrap()),
+            Vec::<String>::new()
+        );
         desk.assert_clean();
     }
 }
 
 #[test]
 fn a_second_ctrl_c_does_not_wait() {
-    let desk = Desk::with_shell("trap '' INT TERM; echo up > up; while :; do sleep 1; done", "");
+    let desk = Desk::with_shell(
+        "trap '' INT TERM; echo up > up; while :; do sleep 1; done",
+        "",
+    );
     let child = started(&desk);
     let since = std::time::Instant::now();
     signal(&child, "-INT");
@@ -83,7 +99,10 @@ fn stop_ends_a_run_from_elsewhere() {
 
 #[test]
 fn an_agent_that_is_done_before_it_hears_of_the_stop_has_completed() {
-    let desk = Desk::with_shell("trap 'exit 0' TERM; echo up > up; while :; do sleep 0.1; done", "");
+    let desk = Desk::with_shell(
+        "trap 'exit 0' TERM; echo up > up; while :; do sleep 0.1; done",
+        "",
+    );
     let child = started(&desk);
     signal(&child, "-INT");
     let (document, _, _) = ended(child);

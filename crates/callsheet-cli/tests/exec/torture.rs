@@ -21,7 +21,10 @@ fn ends(desk: &Desk, expected: &Value) -> Value {
     let (document, code) = desk.document(&[]);
     assert_eq!(end(&document), *expected, "{document:#}");
     assert_eq!(code == Some(0), document["status"] == "completed");
-    assert_eq!(survivors(document["id"].as_str().unwrap()), Vec::<String>::new());
+    assert_eq!(
+        survivors(document["id"].as_str().unwrap()),
+        Vec::<String>::new()
+    );
     desk.assert_clean();
     document
 }
@@ -77,7 +80,9 @@ fn fifty_megabytes_on_one_line() {
     let log = desk.project.run(&["log", id, "--stream", "stdout"]);
     assert_eq!(log.stdout.len(), 50_000_000 + 1 + 6);
     assert!(log.stdout.ends_with(b"x\nafter\n"));
-    let tail = desk.project.run(&["log", id, "--stream", "stdout", "--tail", "1"]);
+    let tail = desk
+        .project
+        .run(&["log", id, "--stream", "stdout", "--tail", "1"]);
     assert_eq!(tail.text(), "after\n");
 }
 
@@ -146,7 +151,8 @@ fn a_crash() {
 
 #[test]
 fn a_lie() {
-    let script = "[[steps]]\nerror = { class = \"overload\", text = \"busy\" }\n[[steps]]\nexit = 0\n";
+    let script =
+        "[[steps]]\nerror = { class = \"overload\", text = \"busy\" }\n[[steps]]\nexit = 0\n";
     let desk = Desk::with_script(script);
     let document = ends(&desk, &json!(["failed", "overload", "exit", 0, null]));
     assert_eq!(document["reason"], "busy");
@@ -156,7 +162,10 @@ fn a_lie() {
 fn a_program_that_is_not_there() {
     let desk = Desk::new("[runners.agent]\nadapter = \"command\"\ncommand = [\"no-such-agent\"]\n");
     let (document, code) = desk.document(&[]);
-    assert_eq!(end(&document), json!(["failed", "environment", null, null, null]));
+    assert_eq!(
+        end(&document),
+        json!(["failed", "environment", null, null, null])
+    );
     assert_eq!(code, Some(3));
     desk.assert_clean();
 }
@@ -189,5 +198,8 @@ fn a_full_disk() {
     assert_eq!(document["state"], "finished", "{said}");
     assert_eq!(document["class"], "environment", "{document:#}\n{said}");
     assert!(said.contains("verify 0"), "{said}");
-    assert_eq!(survivors(document["id"].as_str().unwrap()), Vec::<String>::new());
+    assert_eq!(
+        survivors(document["id"].as_str().unwrap()),
+        Vec::<String>::new()
+    );
 }

@@ -7,7 +7,6 @@ use callsheet_store::{Project, Run, Store, StoreError, block_on};
 use serde_json::{Value, json};
 
 use super::clocks::Expired;
-use super::folder::RunFolder;
 use super::start::now;
 use super::watch::{Ended, Steps, Stopped};
 use crate::account::{self, Standings};
@@ -16,9 +15,6 @@ use crate::{Class, Consequence, Limits, Outcome, RunError, Verdict, facts};
 
 /// How long a store that refuses is tried again.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Less room than this on the disk explains a failure.
-const NO_ROOM: u64 = 64 << 10;
 
 /// Where a run took place.
 #[derive(Clone, Copy, Debug)]
@@ -101,12 +97,7 @@ fn judge(ended: &Ended) -> Judged {
     explained(judged, ended)
 }
 
-fn decide(
-    steps: &Steps,
-    stopped: Option<Stopped>,
-    verdict: Verdict,
-    limits: &Limits,
-) -> Judged {
+fn decide(steps: &Steps, stopped: Option<Stopped>, verdict: Verdict, limits: &Limits) -> Judged {
     if let Some(why) = &steps.not_spawned {
         return Judged {
             status: Status::Failed,
@@ -130,9 +121,7 @@ fn decide(
     };
     match stopped {
         // It was done before it heard of the stop.
-        Some(Stopped::Asked) if succeeded && clean => {
-            with(Status::Completed, own, None, verdict)
-        }
+        Some(Stopped::Asked) if succeeded && clean => with(Status::Completed, own, None, verdict),
         Some(Stopped::Asked) => with(
             Status::Cancelled,
             Some(Termination::Cancelled),
@@ -178,7 +167,7 @@ fn explained(mut judged: Judged, ended: &Ended) -> Judged {
         judged.verdict.class,
         Some(Class::Incomplete | Class::Unknown)
     );
-    if vague && (no_room(&ended.folder) || stderr.contains("No space left on device")) {
+    if vague && (ended.no_room || stderr.contains("No space left on device")) {
         judged.verdict = Verdict::failure(Class::Environment);
         judged.reason = Some("no space left on the disk".to_owned());
     }
@@ -190,15 +179,14 @@ fn explained(mut judged: Judged, ended: &Ended) -> Judged {
     judged
 }
 
-fn no_room(folder: &RunFolder) -> bool {
-    rustix::fs::statvfs(folder.path())
-        .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < NO_ROOM)
-}
-
 fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
     let seen = ended.ingest.seen();
     let exited = ended.steps.exited;
-    let after = facts::after(scene.cwd, ended.folder.path(), ended.known.start_tree.as_deref());
+    let after = facts::after(
+        scene.cwd,
+        ended.folder.path(),
+        ended.known.start_tree.as_deref(),
+    );
     let class = judged.verdict.class;
     Observed {
         status: judged.status,
@@ -226,7 +214,8 @@ fn note_account(scene: &Scene<'_>, verdict: &Verdict) -> Result<(), StoreError> 
     let (account, verdict) = (scene.account.to_owned(), verdict.clone());
     let at = now();
     block_on(
-        scene.store
+        scene
+            .store
             .change_setting(scene.project, account::SETTING, move |value| {
                 let mut standings: Standings = value
                     .and_then(|value| serde_json::from_value(value).ok())

@@ -13,6 +13,9 @@ const RUNS: &str = "runs";
 /// How much room is set aside, so that a run that fills the disk can still be settled.
 const RESERVE: usize = 1 << 20;
 
+/// Less room than this on the disk explains a failure.
+const NO_ROOM: u64 = 64 << 10;
+
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFolder(PathBuf);
@@ -53,7 +56,11 @@ impl RunFolder {
                 .create(parent)?;
         }
         let mut options = OpenOptions::new();
-        let mut file: File = options.write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file: File = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         file.write_all(bytes)
     }
 
@@ -63,6 +70,12 @@ impl RunFolder {
         let _ = std::fs::remove_file(self.0.join("reserve"));
         let _ = std::fs::remove_dir_all(self.temporary());
         let _ = std::fs::remove_dir_all(self.state());
+    }
+
+    /// Tells whether the disk is full.
+    pub(crate) fn has_no_room(&self) -> bool {
+        rustix::fs::statvfs(&self.0)
+            .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < NO_ROOM)
     }
 
     /// Removes the folder; one that is not there is fine.

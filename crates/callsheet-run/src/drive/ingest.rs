@@ -176,11 +176,7 @@ fn stored(event: &AgentEvent) -> Event {
     if cut {
         fields.insert("cut".to_owned(), json!(true));
     }
-    Event::new(
-        format!("agent:{}", event.kind()),
-        fields,
-        sentence(event),
-    )
+    Event::new(format!("agent:{}", event.kind()), fields, sentence(event))
 }
 
 /// Cuts a long text, or the text of a large value; tells whether it did.
@@ -224,7 +220,9 @@ fn sentence(event: &AgentEvent) -> String {
             "{} tokens in, {} out",
             usage.input_tokens, usage.output_tokens
         ),
-        AgentEvent::Retry { text, class, .. } => format!("tries again ({}): {text}", class.as_str()),
+        AgentEvent::Retry { text, class, .. } => {
+            format!("tries again ({}): {text}", class.as_str())
+        }
         AgentEvent::Limit { status, .. } => format!("usage limit: {status}"),
         AgentEvent::Warning { text } => format!("warning: {text}"),
         AgentEvent::Error { text, class, .. } => format!("error ({}): {text}", class.as_str()),

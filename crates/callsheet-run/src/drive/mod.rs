@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use callsheet::Event;
 use callsheet_store::{Id, Project, Run, RunKind, Store};
 
 pub use clocks::Expired;
@@ -81,8 +82,10 @@ pub struct Live<'a> {
     pub elapsed: Duration,
     /// What its events add up to.
     pub seen: &'a Seen,
-    /// What is being done about it, such as `stopping`.
-    pub doing: &'a str,
+    /// What was stored since the last call.
+    pub news: &'a [Event],
+    /// Whether the run is being stopped.
+    pub stopping: bool,
 }
 
 /// What somebody who watches a run may do.

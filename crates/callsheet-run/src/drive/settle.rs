@@ -67,7 +67,9 @@ fn settle_one(
     let request = claim.run.request.clone().unwrap_or_default();
     let word = |field: &str| request[field].as_str().unwrap_or_default().to_owned();
     // A run of an adapter that this program does not know has no output that it could read.
-    let reads = request["recorded"].as_str().map_or_else(|| word("adapter"), str::to_owned);
+    let reads = request["recorded"]
+        .as_str()
+        .map_or_else(|| word("adapter"), str::to_owned);
     let adapter = adapter::find(&reads).unwrap_or_else(|| Box::new(adapter::CommandAdapter));
     let mut ingest = Ingest::new(adapter.reader());
     take_output(store, &claim, &folder, &mut ingest)?;
@@ -76,11 +78,16 @@ fn settle_one(
     for entry in &entries {
         steps.note(entry);
     }
-    let events = entries.iter().map(|entry| (None, step_event(&claim, entry)));
+    let events = entries
+        .iter()
+        .map(|entry| (None, step_event(&claim, entry)));
     if block_on(store.log_bytes(claim.run.id, Stream::Meta))? > 0 {
         block_on(store.append_output(&claim, Vec::new(), events.collect()))?;
     }
-    let cwd = known.worktree.clone().map_or_else(PathBuf::new, PathBuf::from);
+    let cwd = known
+        .worktree
+        .clone()
+        .map_or_else(PathBuf::new, PathBuf::from);
     let account = word("account");
     let scene = Scene {
         store,
@@ -98,6 +105,7 @@ fn settle_one(
             ingest,
             steps,
             stopped: None,
+            no_room: false,
             limits: Limits::of(&none, &none),
             settled: true,
         },
@@ -151,7 +159,9 @@ fn take_output(
             };
             let Some(mut bytes) = piece else { break };
             // Pieces are cut as chance had it; what is stored ends where a line did.
-            let before = usize::try_from(stored).unwrap_or(usize::MAX).min(bytes.len());
+            let before = usize::try_from(stored)
+                .unwrap_or(usize::MAX)
+                .min(bytes.len());
             let rest = bytes.split_off(before);
             stored -= bytes.len() as u64;
             let mut batch = Batch::default();

@@ -181,15 +181,16 @@ fn claim(job: &Job<'_>) -> Result<Claim, RunError> {
         };
         let others = count("account", &account);
         within("this project", running.len(), most.project)?;
-        within(&format!("runner `{name}`"), count("runner", &name), of_runner)?;
+        within(
+            &format!("runner `{name}`"),
+            count("runner", &name),
+            of_runner,
+        )?;
         within(&format!("account `{account}`"), others, most.account)?;
         account::admit(&account, standing.as_ref(), (now(), others, probe))
     };
     let worker = Worker::here()?.to_string();
-    let started = block_on(
-        job.store
-            .start_run(job.project, new, &worker, LEASE, admit),
-    )?;
+    let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
     started.map_err(RunError::NotNow)
 }
 
@@ -248,12 +249,7 @@ fn handed(text: &str) -> Handed {
 }
 
 /// Puts on record what the agent is given, before it is given anything: the prompt first.
-fn record(
-    job: &Job<'_>,
-    claim: &Claim,
-    folder: &RunFolder,
-    known: &Known,
-) -> Result<(), RunError> {
+fn record(job: &Job<'_>, claim: &Claim, folder: &RunFolder, known: &Known) -> Result<(), RunError> {
     let mut facts = json!(known);
     facts["kind"] = json!("launch");
     let meta = |data: Vec<u8>| Record {
@@ -265,7 +261,10 @@ fn record(
         records.push(meta(line(&json!({"kind": "system", "text": system}))));
     }
     records.push(meta(line(&facts)));
-    let said = format!("{} is started", known.argv.first().map_or("", String::as_str));
+    let said = format!(
+        "{} is started",
+        known.argv.first().map_or("", String::as_str)
+    );
     let event = callsheet::Event::new(
         "run:launched",
         [

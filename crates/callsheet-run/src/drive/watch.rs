@@ -91,6 +91,8 @@ pub(super) struct Ended {
     pub(super) ingest: Ingest,
     pub(super) steps: Steps,
     pub(super) stopped: Option<Stopped>,
+    /// Whether the disk was full when the agent ended, or the store could not be written.
+    pub(super) no_room: bool,
     pub(super) limits: Limits,
     pub(super) settled: bool,
 }
@@ -118,6 +120,7 @@ pub(super) fn watch(
         ingest: watch.ingest,
         steps: watch.steps,
         stopped: watch.stopped,
+        no_room: watch.no_room,
         limits: job.runner.limits,
         settled: false,
     })
@@ -140,6 +143,7 @@ struct Watch<'a> {
     shown: Option<Instant>,
     stops: usize,
     stopped: Option<Stopped>,
+    no_room: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -167,6 +171,7 @@ impl<'a> Watch<'a> {
             shown: None,
             stops: 0,
             stopped: None,
+            no_room: false,
         })
     }
 
@@ -183,9 +188,10 @@ impl<'a> Watch<'a> {
             if over && quiet {
                 return Ok(());
             }
+            let news: Vec<Event> = batch.events.into_iter().map(|(_, event)| event).collect();
+            self.show(watcher, &news);
             self.keep_claim()?;
             self.stop_if_needed(watcher)?;
-            self.show(watcher, quiet);
             if quiet {
                 let (short, long) = LOOK;
                 let new = self.began.elapsed() < NEW;
@@ -226,6 +232,9 @@ impl<'a> Watch<'a> {
     fn journal(&mut self, batch: &mut Batch) {
         for entry in self.supervised.entries() {
             self.steps.note(&entry);
+            if matches!(entry.step, Step::Exited { .. }) {
+                self.no_room |= self.folder.has_no_room();
+            }
             batch.events.push((None, step_event(&self.claim, &entry)));
         }
     }
@@ -238,7 +247,9 @@ impl<'a> Watch<'a> {
             let stored = block_on(self.job.store.append_output(&self.claim, records, events));
             match stored {
                 Ok(_) => return Ok(()),
-                Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {}
+                Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {
+                    self.no_room |= self.folder.has_no_room();
+                }
                 Err(StoreError::Unavailable { .. }) if since.elapsed() < 2 * PATIENCE => {
                     self.supervised.say(Word::Kill);
                     self.folder.make_room();
@@ -270,7 +281,10 @@ impl<'a> Watch<'a> {
         let asked = watcher.stops();
         if asked > self.stops {
             self.stops = asked;
-            self.stop(Stopped::Asked, if asked > 1 { Word::Kill } else { Word::Stop });
+            self.stop(
+                Stopped::Asked,
+                if asked > 1 { Word::Kill } else { Word::Stop },
+            );
         }
         if self.stopped.is_some() {
             return Ok(());
@@ -283,7 +297,10 @@ impl<'a> Watch<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(expired) = self.clocks.expired(self.began.elapsed(), &self.job.runner.limits) {
+        if let Some(expired) = self
+            .clocks
+            .expired(self.began.elapsed(), &self.job.runner.limits)
+        {
             self.stop(Stopped::Expired(expired), Word::Stop);
         }
         Ok(())
@@ -294,9 +311,9 @@ impl<'a> Watch<'a> {
         self.supervised.say(word);
     }
 
-    fn show(&mut self, watcher: &mut dyn Watcher, quiet: bool) {
+    fn show(&mut self, watcher: &mut dyn Watcher, news: &[Event]) {
         let due = self.shown.is_none_or(|shown| shown.elapsed() >= SHOW);
-        if quiet && !due {
+        if news.is_empty() && !due {
             return;
         }
         self.shown = Some(Instant::now());
@@ -304,10 +321,8 @@ impl<'a> Watch<'a> {
             run: self.claim.run.id,
             elapsed: self.began.elapsed(),
             seen: self.ingest.seen(),
-            doing: match self.stopped {
-                Some(_) => "stopping",
-                None => "running",
-            },
+            news,
+            stopping: self.stopped.is_some(),
         });
     }
 
@@ -340,7 +355,10 @@ pub(super) fn step_event(claim: &Claim, entry: &Entry) -> Event {
             code: Some(code), ..
         } => format!("the agent exited with {code}"),
         Step::Exited { signal, .. } => {
-            format!("the agent was ended by signal {}", signal.unwrap_or_default())
+            format!(
+                "the agent was ended by signal {}",
+                signal.unwrap_or_default()
+            )
         }
         Step::Leftovers { names } => format!("{} processes were left over", names.len()),
         Step::Done => "no process is left".to_owned(),
