@@ -313,10 +313,10 @@ fn a_long_log_travels_in_pieces(place: &Place) {
     let (home, away) = (home.open(), place.open());
     let from = block_on(home.project("demo")).unwrap();
     let to = block_on(away.project("demo")).unwrap();
-    let mut output: Vec<Record> = (0..300)
-        .map(|number| record(Stream::Stdout, format!("line {number}\n").repeat(4000)))
+    let mut output: Vec<Record> = (0..200)
+        .map(|number| record(Stream::Stdout, format!("line {number}\n").repeat(900)))
         .collect();
-    output.push(record(Stream::Stderr, vec![7; 9 << 20]));
+    output.push(record(Stream::Stderr, vec![7; 5 << 20]));
     output.push(record(Stream::Stdout, "end\n"));
     let run = finished(&home, &from, None, output);
     let bytes = written(&home, &from, &[run]);
