@@ -110,6 +110,16 @@ fn a_run_travels_with_its_prompt() {
       ]
     }
     "#);
+}
+
+#[test]
+fn a_run_that_travelled_is_whole() {
+    let (project, other) = (shop(), Project::named("elsewhere"));
+    let prompt = seal(&project, "you");
+    let run = run_of(&project, &prompt, true);
+    let file = export(&project, &[&run]);
+    let file = file.to_str().unwrap();
+    assert_eq!(other.run(&["import", file]).code(), Some(0));
     insta::assert_snapshot!(other.callsheet(&["verify"]), @"
     exit: 0
     --- stderr
@@ -118,7 +128,7 @@ fn a_run_travels_with_its_prompt() {
     insta::assert_snapshot!(other.callsheet(&["search", "token"]).replace(TOKEN, "TOKEN"), @"
     exit: 0
     --- stdout
-    run [ID2], record 2 of stdout
+    run [ID1], record 2 of stdout
       the token is TOKEN
     ");
     let again = other.outside().join("again.tar.zst");
@@ -237,6 +247,36 @@ fn changed(files: &Files, name: &str, rehash: bool, change: impl Fn(String) -> S
     files
 }
 
+/// A change of one file: its name, whether the index gets the new hash, and what becomes what.
+const CHANGES: &[(&str, bool, &str, &str)] = &[
+    ("run.json", false, "1", "2"),
+    ("events.ndjson", false, "1", "2"),
+    ("log.ndjson", false, "1", "2"),
+    ("log.ndjson", false, "the token", "thy token"),
+    ("log.ndjson", true, "\"seq\":2", "\"seq\":3"),
+    ("log.ndjson", true, ":\"meta\"", ":\"stdout\""),
+    ("log.ndjson", true, ":\"meta\"", ":\"stdin\""),
+    ("log.ndjson", true, "\"seq\":1", "\"seq\": 1"),
+    ("log.ndjson", true, "\"text\"", "\"hex\":\"0g\",\"text\""),
+    ("log.ndjson", true, "src/login.rs.\"}\n", ""),
+    ("events.ndjson", true, "\"payload\":{", "\"payload\":[{"),
+    ("events.ndjson", true, "\"payload\":{", "{deep}"),
+    ("run.json", true, "\"attempt\":1", "\"attempt\":0"),
+    ("run.json", true, "\"records\":2", "\"records\":3"),
+    ("run.json", true, "\"parent\":null", "\"parent\":\"{run}\""),
+    (
+        "run.json",
+        true,
+        "first\",\"parent\":null",
+        "retry\",\"parent\":\"{run}\"",
+    ),
+    ("run.json", true, "{prompt}", "{run}"),
+    ("run.json", true, "\"queued_at\":1", "\"queued_at\":2"),
+    ("run.json", true, "\"finished_at\":", "\"finished_at\":-"),
+    ("run.json", true, "\"id\"", "\"more\":1,\"id\""),
+    ("bundle.json", false, "bundle/2", "bundle/1"),
+];
+
 #[test]
 fn hostile_runs_are_refused_and_named() {
     let (project, other) = (shop(), Project::named("elsewhere"));
@@ -253,80 +293,40 @@ fn hostile_runs_are_refused_and_named() {
         let cut = told.find("expected b3:").unwrap_or(told.len());
         told[..cut].trim_end().to_owned() + "\n"
     };
-    let text = |name: &str, rehash: bool, from: &str, to: &str| {
-        said_of(&changed(&files, name, rehash, |text| {
-            assert!(text.contains(from), "{text}");
-            text.replacen(from, to, 1)
-        }))
+    let (opened, closed) = ("[".repeat(200), "]".repeat(200));
+    let deep = format!("\"payload\":{{\"a\":{opened}{closed},");
+    let full = |text: &str| {
+        let text = text.replace("{run}", &run).replace("{prompt}", &prompt);
+        text.replace("{deep}", &deep)
     };
     let mut told = String::new();
-    for name in ["run.json", "events.ndjson", "log.ndjson"] {
-        told += &text(name, false, "1", "2");
+    for (name, rehash, from, to) in CHANGES {
+        told += &said_of(&changed(&files, name, *rehash, |text| {
+            assert!(text.contains(&full(from)), "{text}");
+            text.replacen(&full(from), &full(to), 1)
+        }));
     }
-    told += &text("log.ndjson", false, "the token", "thy token");
-    told += &text("log.ndjson", true, "\"seq\":2", "\"seq\":3");
-    told += &text(
-        "log.ndjson",
-        true,
-        "\"stream\":\"meta\"",
-        "\"stream\":\"stdout\"",
-    );
-    told += &text(
-        "log.ndjson",
-        true,
-        "\"stream\":\"meta\"",
-        "\"stream\":\"stdin\"",
-    );
-    told += &text("log.ndjson", true, "\"seq\":1", "\"seq\": 1");
-    told += &text(
-        "log.ndjson",
-        true,
-        "\"text\":\"Review",
-        "\"hex\":\"0g\",\"text\":\"Review",
-    );
-    told += &text("log.ndjson", true, "src/login.rs.\"}\n", "");
-    told += &text("events.ndjson", true, "\"payload\":{", "\"payload\":[{");
-    let deep = format!(
-        "\"payload\":{{\"a\":{}{},",
-        "[".repeat(200),
-        "]".repeat(200)
-    );
-    told += &text("events.ndjson", true, "\"payload\":{", &deep);
-    told += &text("run.json", true, "\"attempt\":1", "\"attempt\":0");
-    told += &text("run.json", true, "\"records\":2", "\"records\":3");
-    told += &text(
-        "run.json",
-        true,
-        "\"parent\":null",
-        &format!("\"parent\":\"{run}\""),
-    );
-    told += &text(
-        "run.json",
-        true,
-        "\"kind\":\"first\",\"parent\":null",
-        &format!("\"kind\":\"retry\",\"parent\":\"{run}\""),
-    );
-    told += &text("run.json", true, &prompt, &run);
-    told += &text("run.json", true, "\"queued_at\":1", "\"queued_at\":2");
-    told += &text("run.json", true, "\"finished_at\":", "\"finished_at\":-");
-    told += &text("run.json", true, "\"id\"", "\"more\":1,\"id\"");
-    told += &text("bundle.json", false, "bundle/2", "bundle/1");
-    let without = |name: &str| {
+    for name in ["run.json", "events.ndjson", "log.ndjson"] {
         let kept = files.iter().filter(|(path, _)| !path.ends_with(name));
-        said_of(&kept.cloned().collect())
-    };
-    for name in ["run.json", "events.ndjson", "log.ndjson"] {
-        told += &without(name);
+        told += &said_of(&kept.cloned().collect());
     }
-    let with = |path: &str, bytes: &[u8]| {
-        let mut files = files.clone();
-        files.push((path.to_owned(), bytes.to_vec()));
-        said_of(&files)
-    };
-    told += &with(&format!("runs/{run}/log.ndjson"), b"");
-    told += &with("runs/0000000000000z/log.ndjson", b"");
-    told += &with("runs/../log.ndjson", b"");
-    told += &with(&format!("runs/{run}/more"), b"");
+    let log = format!("runs/{run}/log.ndjson");
+    let more = format!("runs/{run}/more");
+    for path in [
+        &log,
+        "runs/0000000000000z/log.ndjson",
+        "runs/../log.ndjson",
+        &more,
+    ] {
+        let more = (path.to_owned(), Vec::new());
+        told += &said_of(&[&files[..], &[more]].concat());
+    }
+    assert_refused(&told);
+}
+
+/// What is said of each, in order.
+#[track_caller]
+fn assert_refused(told: &str) {
     insta::assert_snapshot!(told, @"
     error: b.tar.zst: `runs/RUN/run.json`: hash mismatch:
     error: b.tar.zst: `runs/RUN/events.ndjson`: hash mismatch:
