@@ -49,7 +49,8 @@ fn prompts_travel() {
           "id": "[ID2]",
           "new": false
         }
-      ]
+      ],
+      "runs": []
     }
     "#);
 }
@@ -221,9 +222,9 @@ fn exporting_nothing() {
     exit: 2
     --- stderr
     error: the following required arguments were not provided:
-      <PROMPT>...
+      <ID>...
 
-    Usage: callsheet export <PROMPT>...
+    Usage: callsheet export <ID>...
 
     For more information, try '--help'.
     ");

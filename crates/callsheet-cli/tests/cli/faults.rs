@@ -156,7 +156,7 @@ fn a_store_of_a_newer_program() {
     hint: a newer callsheet has written it; use that one
     ");
     database(&project)
-        .pragma_update(None, "user_version", 4)
+        .pragma_update(None, "user_version", 5)
         .unwrap();
     assert_eq!(
         project.run(&["verify"]).code(),

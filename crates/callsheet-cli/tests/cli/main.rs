@@ -28,6 +28,7 @@ mod recipe_templates;
 mod recipes;
 mod replay;
 mod roots;
+mod run_bundle;
 mod seal;
 mod sealed;
 mod search;

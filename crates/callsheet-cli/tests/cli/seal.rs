@@ -177,13 +177,13 @@ fn ids_that_nothing_has() {
     insta::assert_snapshot!(project.callsheet(&["show", "0m7f6zd4"]), @"
     exit: 2
     --- stderr
-    error: no prompt `0m7f6zd4`
+    error: no prompt or run `0m7f6zd4`
     hint: `callsheet prompts` lists what there is
     ");
     insta::assert_snapshot!(project.callsheet(&["show", "unknown"]), @"
     exit: 2
     --- stderr
-    error: no prompt `unknown`
+    error: no prompt or run `unknown`
     hint: `callsheet prompts` lists what there is
     ");
     insta::assert_snapshot!(project.callsheet(&["show", "not/there.txt"]), @"
@@ -199,11 +199,11 @@ fn ids_that_nothing_has() {
     insta::assert_snapshot!(project.callsheet(&["show", "src"]), @"
     exit: 2
     --- stderr
-    error: no prompt `src`
+    error: no prompt or run `src`
     hint: `callsheet prompts` lists what there is
     ");
     let unknown = project.callsheet(&["show", "0m7f6zd4"]);
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 8] = [
         &["replay", "0m7f6zd4"],
         &["verify", "0m7f6zd4"],
         &["export", "0m7f6zd4", "-o", "x"],
@@ -212,11 +212,14 @@ fn ids_that_nothing_has() {
         &["explain", "0m7f6zd4"],
         &["why", "0m7f6zd4", "--at", "1"],
         &["why", "0m7f6zd4", "--text", "a"],
-        &["prompts", "--before", "0m7f6zd4"],
     ];
     for command in commands {
         assert_eq!(project.callsheet(command), unknown, "{command:?}");
     }
+    assert_eq!(
+        project.callsheet(&["prompts", "--before", "0m7f6zd4"]),
+        unknown.replace("prompt or run", "prompt")
+    );
 }
 
 #[test]

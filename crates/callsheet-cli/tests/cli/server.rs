@@ -173,7 +173,7 @@ fn everything_works_on_a_server() {
     insta::assert_snapshot!(told(&project, &database, &["show", "0m7f"]), @"
     exit: 2
     --- stderr
-    error: no prompt `0m7f`
+    error: no prompt or run `0m7f`
     hint: `callsheet prompts` lists what there is
     ");
     let bundle = export(&project, &[&one]);

@@ -20,6 +20,7 @@
 mod append;
 mod corpus;
 mod find;
+mod output;
 mod page;
 mod place;
 mod queries;
@@ -37,10 +38,16 @@ use crate::corpus::Corpus;
 use crate::place::{Database, Place};
 
 /// Scenarios that share what they measure on share a process.
-const GROUPS: [&[&str]; 4] = [&["append"], &["page"], &["size", "find"], &["stream"]];
+const GROUPS: [&[&str]; 5] = [
+    &["append"],
+    &["output"],
+    &["page"],
+    &["size", "find"],
+    &["stream"],
+];
 
 const USAGE: &str = "usage: cargo bench -p callsheet-store --bench store -- [SCENARIO…] [OPTION…]
-scenarios: append, page, size, find, stream; all by default
+scenarios: append, output, page, size, find, stream; all by default
 options:   --quick         smaller sizes
            --verbose       what each table of the store takes as well
            --folder DIR    work there, and leave the store of `size` and `find` in DIR/corpus";
@@ -108,6 +115,9 @@ impl Settings {
         let databases = Database::all();
         if self.wants("append") {
             append::run(self, folder, &databases);
+        }
+        if self.wants("output") {
+            output::run(self, folder, &databases);
         }
         if self.wants("stream") {
             stream::run(self, folder, &databases);

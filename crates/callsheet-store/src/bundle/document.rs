@@ -16,6 +16,9 @@ use crate::{Id, StoreError};
 /// The most bytes that a line may have: a record of the largest size, with a backslash before each character.
 pub(super) const LONGEST_LINE: usize = 2 * LARGEST_RECORD + 1024;
 
+/// What is said of a document that is written in another way.
+const NOT_CANONICAL: &str = "it is not in canonical form";
+
 /// Times from here on are none that an id can have.
 const LATEST: i64 = 1 << 45;
 
@@ -85,7 +88,7 @@ impl RunDocument {
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let document: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if document.text()?.as_bytes() != text {
-            return Err("it is not written as a bundle is".to_owned());
+            return Err(NOT_CANONICAL.to_owned());
         }
         let times = [
             Some(document.queued_at),
@@ -123,7 +126,7 @@ impl<'e> EventLine<'e> {
     pub(super) fn read(text: &'e [u8]) -> Result<Self, String> {
         let event: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if event.text()?.as_bytes() != text {
-            return Err("it is not written as a bundle is".to_owned());
+            return Err(NOT_CANONICAL.to_owned());
         }
         if !is_time(event.at) || event.kind.contains('\0') {
             return Err("it says what no store can keep".to_owned());
@@ -173,7 +176,7 @@ pub(super) fn read_record(text: &[u8]) -> Result<StoredRecord, String> {
         return Err("it has a time that cannot be".to_owned());
     }
     if record_text(&record)?.as_bytes() != text {
-        return Err("it is not written as a bundle is".to_owned());
+        return Err(NOT_CANONICAL.to_owned());
     }
     Ok(record)
 }

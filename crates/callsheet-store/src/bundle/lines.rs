@@ -101,7 +101,8 @@ pub(super) fn read(
             Kind::Log => {
                 let record = read_record(&line).map_err(|why| wrong(&why))?;
                 if u64::try_from(record.seq) != Ok(number) {
-                    return Err(wrong("it has another number").into());
+                    let found = record.seq;
+                    return Err(wrong(&format!("expected record {number}, found {found}")).into());
                 }
                 if number == 1 && record.stream != Stream::Meta {
                     return Err(wrong("a log begins with its prompt, as `meta`").into());

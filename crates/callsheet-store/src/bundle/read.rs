@@ -207,8 +207,11 @@ fn index(files: &mut Files) -> Result<Index, String> {
             "its schema is `{found}`, this program knows `{SCHEMA}` and `{SCHEMA_RUNS}`"
         ));
     }
-    if index.schema == SCHEMA && !index.runs.is_empty() {
-        return Err(format!("its schema is `{SCHEMA}`, which has no runs"));
+    if (index.schema == SCHEMA) != index.runs.is_empty() {
+        let found = index.schema;
+        return Err(format!(
+            "its schema is `{found}`: `{SCHEMA_RUNS}` is for bundles with runs, and for no others"
+        ));
     }
     Ok(index)
 }

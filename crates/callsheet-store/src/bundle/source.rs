@@ -168,7 +168,7 @@ struct EventText {
 pub(super) fn event_lines(
     store: &mut impl Look,
     key: i64,
-    cleaner: Option<Cleaner>,
+    cleaner: Option<&Cleaner>,
     most: u64,
     take: &mut dyn FnMut(&str) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
@@ -185,7 +185,7 @@ pub(super) fn event_lines(
                 return Ok(());
             }
             count += 1;
-            let payload = match &cleaner {
+            let payload = match cleaner {
                 Some(cleaner) => cleaner.clean_json(&event.payload)?,
                 None => raw(&event.payload)?,
             };
@@ -269,7 +269,7 @@ pub(super) fn measured(
         log.add(line.as_bytes());
         Ok(())
     })?;
-    event_lines(store, source.key, cleaner.cloned(), u64::MAX, &mut |line| {
+    event_lines(store, source.key, cleaner, u64::MAX, &mut |line| {
         events.add(line.as_bytes());
         Ok(())
     })?;

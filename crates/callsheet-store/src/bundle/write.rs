@@ -52,7 +52,7 @@ impl Bundle {
                 event_lines(
                     &mut &*store,
                     key,
-                    cleaner.clone(),
+                    cleaner.as_ref(),
                     bundled.events.lines,
                     take,
                 )

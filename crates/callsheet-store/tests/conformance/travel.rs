@@ -40,7 +40,7 @@ fn start(store: &Store, project: &Project, parent: Option<Id>) -> Claim {
         prompt: prompts::seal(store, project, "A task.").0.id,
         kind: parent.map_or(RunKind::First, |_| RunKind::Retry),
         parent,
-        request: json!({"runner": "local", "price": 0.1234567890123}),
+        request: json!({"runner": "local", "price": 0.123_456_789_012_3}),
     };
     block_on(store.start_run(project, run, "w", LEASE, |_| Ok(())))
         .unwrap()
@@ -53,7 +53,7 @@ fn finished(store: &Store, project: &Project, parent: Option<Id>, output: Vec<Re
     let mut records = vec![record(Stream::Meta, "the prompt")];
     records.extend(output);
     let facts = [
-        ("cost", json!(0.10000000000000002)),
+        ("cost", json!(0.100_000_000_000_000_02)),
         ("text", json!("ä\u{0}")),
     ];
     let events = vec![(Some(0), Event::new("agent:text", facts, "it spoke"))];
@@ -313,10 +313,10 @@ fn a_long_log_travels_in_pieces(place: &Place) {
     let (home, away) = (home.open(), place.open());
     let from = block_on(home.project("demo")).unwrap();
     let to = block_on(away.project("demo")).unwrap();
-    let mut output: Vec<Record> = (0..300)
-        .map(|number| record(Stream::Stdout, format!("line {number}\n").repeat(4000)))
+    let mut output: Vec<Record> = (0..200)
+        .map(|number| record(Stream::Stdout, format!("line {number}\n").repeat(900)))
         .collect();
-    output.push(record(Stream::Stderr, vec![7; 9 << 20]));
+    output.push(record(Stream::Stderr, vec![7; 5 << 20]));
     output.push(record(Stream::Stdout, "end\n"));
     let run = finished(&home, &from, None, output);
     let bytes = written(&home, &from, &[run]);
