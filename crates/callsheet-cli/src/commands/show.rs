@@ -1,31 +1,34 @@
-//! `show`: a sealed prompt, its exact bytes.
+//! `show`: a sealed prompt, its exact bytes, or a run, its facts.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::Seal;
 use callsheet::seal::DOCUMENTS;
-use callsheet_store::SealedPrompt;
+use callsheet_run::document::document;
+use callsheet_store::{Run, SealedPrompt};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Output, pretty};
 use crate::project::Project;
-use crate::target::Target;
-use crate::time;
+use crate::target::{self, Target};
+use crate::{run, time};
 
-/// Print a sealed prompt: its exact bytes on stdout, what is known of it on stderr
+/// Print a sealed prompt: its exact bytes on stdout, what is known of it on stderr; or what was observed of a run
 ///
 /// PROMPT is an id or a unique beginning of one, a bundle with one prompt, or a file. What was sealed is proven before
-/// it is printed.
+/// it is printed. The id of a run prints its facts, with `--json` the run document; `--part` prints a part of its prompt.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet show 1m7f6zd4
   callsheet show 1m7f6zd4 --part manifest
-  callsheet show 1m7f6zd4 --json")]
+  callsheet show 1m7f6zd4 --json
+  callsheet show RUN --json | jq .changed_files")]
 pub(crate) struct Args {
-    /// The id of a prompt, or a file
+    /// The id of a prompt or of a run, or a file
     #[arg(value_name = "PROMPT")]
     prompt: String,
 
@@ -53,6 +56,15 @@ enum Part {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        if let Some(run) = self.run_of(project, out)? {
+            let document = document(&run);
+            if out.json {
+                out.document(&document)?;
+            } else {
+                out.text(&run::facts(&document))?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         match Target::find(project, &self.prompt)? {
             Target::Sealed { id, prompt, seal } => {
                 self.show(&id, prompt.as_ref(), &seal, out)?;
@@ -60,6 +72,19 @@ impl Args {
             Target::Text(text) => self.show_file(&text, out)?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the run that is meant; a part is one of its prompt.
+    fn run_of(&self, project: &Project, out: Output) -> Result<Option<Run>, Failure> {
+        let name = &self.prompt;
+        if self.part.is_some() || !target::could_be_id(name) || Path::new(name).is_file() {
+            return Ok(None);
+        }
+        let Some(opened) = run::open(project, out)? else {
+            return Ok(None);
+        };
+        let (_, run) = opened.find(name)?;
+        Ok(run)
     }
 
     fn show(
