@@ -63,6 +63,7 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",
         ErrorKind::Unreadable => "unreadable",
+        ErrorKind::NoChange => "no-change",
         _ => "other",
     }
 }

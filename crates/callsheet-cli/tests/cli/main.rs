@@ -26,6 +26,7 @@ mod recipe_errors;
 mod recipe_templates;
 mod recipes;
 mod replay;
+mod review;
 mod roots;
 mod seal;
 mod sealed;
