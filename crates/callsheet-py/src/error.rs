@@ -63,7 +63,6 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",
         ErrorKind::Unreadable => "unreadable",
-        ErrorKind::NoChange => "no-change",
         _ => "other",
     }
 }
