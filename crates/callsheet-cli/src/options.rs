@@ -191,9 +191,14 @@ impl InputArgs {
             })
         });
         composed.map_err(|error: callsheet::Error| {
-            let from_input = error.kind() == ErrorKind::BadInput;
-            if !from_input {
-                return error.into();
+            match error.kind() {
+                ErrorKind::BadInput => {}
+                ErrorKind::NoChange => {
+                    return Failure::from(error).hint(
+                        "`-D range=main..HEAD` takes commits, `-D staged:=true` what is staged",
+                    );
+                }
+                _ => return error.into(),
             }
             let error = match shown {
                 Some(file) => error.at(file, None),

@@ -7,7 +7,7 @@ use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
 use callsheet::{Inputs, Recipe, Root, recipe};
-use callsheet_run::Runners;
+use callsheet_run::{ProjectObserver, Runners};
 
 use crate::failure::Failure;
 use crate::settings::{FILE, Settings};
@@ -77,7 +77,9 @@ impl Project {
 
     /// Returns what a composition may look at, on a disk that may be watched.
     pub(crate) fn inputs(&self, disk: &Disk) -> Result<Inputs, Failure> {
-        Ok(Inputs::new(self.limited(disk.open(&self.root)?)))
+        let observer = ProjectObserver::new(&self.root, self.settings.commands.clone());
+        let inputs = Inputs::new(self.limited(disk.open(&self.root)?));
+        Ok(inputs.with_observer(observer))
     }
 
     /// Finds a recipe: the project's own first, then the built-in ones.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use callsheet::ErrorKind;
 use callsheet::redact::Key;
-use callsheet_run::{Runner, Sheet, adapter};
+use callsheet_run::{CommandSetting, Runner, Sheet, adapter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -49,6 +49,8 @@ pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
     /// What holds for all runs of the project together.
     pub(crate) limits: RunLimits,
+    /// The commands that recipes may ask for.
+    pub(crate) commands: BTreeMap<String, CommandSetting>,
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
@@ -267,7 +269,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -292,6 +294,10 @@ mod tests {
                 "scope",
                 "adapters",
                 "runners",
+                "commands",
+                "runner",
+                "accounts",
+                "limits",
                 "profiles"
             ]
         );

@@ -215,7 +215,11 @@ def test_errors_carry_file_line_and_hint(write: Write) -> None:
     assert (error.kind, error.file, error.line) == ("unknown-name", None, None)
     assert (str(error), error.hint) == ("no recipe named `layer`", "did you mean `layers`?")
     error = caught_by("zzz", {}, root)
-    assert error.hint == "allowed are `injection`, `layers`, `messages`, `mine`, `pack`, `run`"
+    assert error.hint == "allowed are `injection`, `layers`, `messages`, `mine`, `pack`, `review`, `run`"
+
+    error = caught_by("review", {}, root)
+    assert error.kind == "bad-input"
+    assert error.detail == "this recipe looks at the repository or runs a command, and needs an observer"
 
     error = caught_by("layers", {"rule": "x", "strict": 1}, root)
     assert error.kind == "bad-input"

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::git::copy_index;
 use crate::{Bounds, Git};
 
 /// What git may spend on one answer; it reads every file that has changed.
@@ -69,7 +70,7 @@ fn tree(git: &Git, folder: &Path) -> Option<String> {
     let index = line(git, &GIT_PATH_OF_INDEX)?;
     std::fs::create_dir_all(folder.join("objects")).ok()?;
     // Where nothing was ever added there is no index, and everything is new.
-    let _ = std::fs::copy(index, folder.join("index"));
+    let _ = copy_index(Path::new(&index), &folder.join("index"));
     let own = own(git, folder)?;
     own.run(&["add", "--all"], BOUNDS).ok()?;
     line(&own, &["write-tree"])

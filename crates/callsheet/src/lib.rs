@@ -16,8 +16,8 @@
 //!
 //! # A built-in recipe over a folder
 //!
-//! Five recipes come along: `injection`, `layers`, `messages`, `pack` and `run`, by name from [`recipe::built_in`]. This
-//! one packs a folder:
+//! Six recipes come along: `injection`, `layers`, `messages`, `pack`, `review` and `run`, by name from
+//! [`recipe::built_in`]. This one packs a folder:
 //!
 //! ```
 //! use callsheet::{Inputs, Options, Root, compose, recipe};
@@ -118,6 +118,7 @@
 //! - [`scope`] says which paths a run may write, [`profile`] who an agent is, and [`freetext`] keeps somebody's text from
 //!   forging the headings of the recipe `run`.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
+//! - [`observe::Observer`] answers what layers ask about a repository; the library itself starts no process.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
 //! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
 //!   its policy denies.

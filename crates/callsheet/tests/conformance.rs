@@ -14,14 +14,15 @@ use callsheet::recipe::built_in;
 use callsheet::{Budget, Composition, Error, Inputs, Options, Recipe, Seal, compose};
 use serde_json::{Value, json};
 
-use corpus::Case;
+use corpus::{Case, Witness};
 
 /// Fewer cases than these mean that the corpus was not found, not that it is small.
-const LEAST: [(&str, usize); 6] = [
+const LEAST: [(&str, usize); 7] = [
     ("injection", 45),
     ("layers", 40),
     ("messages", 50),
     ("pack", 12),
+    ("review", 12),
     ("run", 40),
     ("user", 10),
 ];
@@ -122,7 +123,8 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
         },
         ..Options::default()
     };
-    let inputs = Inputs::new(Disk::watched().open(root)?);
+    let inputs =
+        Inputs::new(Disk::watched().open(root)?).with_observer(Witness(case.observed.clone()));
     let composition = compose(recipe, &case.input, &inputs, &options)?;
     let seal = Seal::of(&composition, recipe, &case.input, &inputs, &options)?;
     check_seal(&seal, &composition);

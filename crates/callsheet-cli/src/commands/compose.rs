@@ -27,7 +27,7 @@ Examples:
   callsheet compose injection -D command_name=dev -D story_keys:='[\"2a-1\"]' --manifest manifest.json
   callsheet compose pack -D format=markdown --token-budget 20k -o prompt.md
   callsheet compose run --input task.yaml --seal
-  callsheet compose review --input - --format json < input.json")]
+  callsheet compose review -D range=main..HEAD --token-budget 60k")]
 pub(crate) struct Args {
     /// The recipe: one of `callsheet recipe list`
     recipe: String,

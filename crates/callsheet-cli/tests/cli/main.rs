@@ -27,6 +27,7 @@ mod recipe_errors;
 mod recipe_templates;
 mod recipes;
 mod replay;
+mod review;
 mod roots;
 mod run_bundle;
 mod seal;

@@ -78,7 +78,7 @@ fn a_layer_without_a_source_and_one_with_two() {
     insta::assert_snapshot!(check(&[("recipe.toml", "[[layers]]\nname = 'a'\n")]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`
+    callsheet/recipes/mine/recipe.toml:1: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");
@@ -86,7 +86,7 @@ fn a_layer_without_a_source_and_one_with_two() {
     insta::assert_snapshot!(check(&[("recipe.toml", two)]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`
+    callsheet/recipes/mine/recipe.toml:1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");
@@ -218,7 +218,7 @@ fn a_frame_that_only_an_input_names() {
     exit: 2
     --- stderr
     error: callsheet/recipes/mine/recipe.toml: no frame named `yaml` in recipe `mine`
-    hint: allowed are `json`, `markdown`, `xml`
+    hint: allowed are `bare`, `git_status`, `json`, `markdown`, `xml`
     ");
 }
 
@@ -228,7 +228,7 @@ fn an_unknown_recipe_is_no_verdict() {
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `run`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`
     ");
 }
 
@@ -282,6 +282,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     mine       callsheet/recipes/mine   (cannot be read: `callsheet recipe check mine` says why)
     other      callsheet/recipes/other  (cannot be read: `callsheet recipe check other` says why)
     pack       built in                 A source tree as one prompt: the tree of paths, then every file
+    review     built in                 A change to review: the rules for its paths, its diff, and the changed files whole
     run        built in                 Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
 }

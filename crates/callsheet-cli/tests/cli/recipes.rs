@@ -46,6 +46,7 @@ fn it_is_listed_shown_and_checked() {
     layers     built in                    Identity, project context, rules and context blocks as a system prompt with tools
     messages   built in                    Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
     pack       built in                    A source tree as one prompt: the tree of paths, then every file
+    review     built in                    A change to review: the rules for its paths, its diff, and the changed files whole
     run        built in                    Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
     insta::assert_snapshot!(project.callsheet(&["recipe", "show", "greeting"]), @r"
@@ -134,6 +135,7 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     layers     callsheet/recipes/layers  Identity, project context, rules and context blocks as a system prompt with tools
     messages   built in                  Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
     pack       built in                  A source tree as one prompt: the tree of paths, then every file
+    review     built in                  A change to review: the rules for its paths, its diff, and the changed files whole
     run        built in                  Role, task, workspace, constraints and the facts of the run before, as one Markdown text
     ");
     let compose = words("compose layers -D rules=a -D project_context=b");

@@ -56,7 +56,7 @@ fn quiet_keeps_errors() {
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `run`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`
     ");
 }
 

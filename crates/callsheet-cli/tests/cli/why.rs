@@ -203,7 +203,7 @@ fn a_target_that_is_neither_file_nor_recipe() {
     exit: 2
     --- stderr
     error: no recipe named `prmpt.txt`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `run`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`
     ");
 }
 

@@ -47,7 +47,7 @@ def compose(
 
     Args:
         recipe: The name of a recipe: one of the project in `callsheet/recipes/`, else one that comes along
-            (`injection`, `layers`, `messages`, `pack`, `run`).
+            (`injection`, `layers`, `messages`, `pack`, `review`, `run`).
         input: The fields of the recipe, as they would stand in a JSON document. Paths may be path objects.
         root: The folder of the project, the only one that is read. The current folder unless it is given.
         byte_budget: The most bytes; optional sections give way, with a record.

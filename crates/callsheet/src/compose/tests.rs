@@ -323,3 +323,18 @@ fn declared_omissions_are_no_losses() {
     assert_eq!(manifest.losses().count(), 0);
     assert_eq!(packed(json!({"globs": ["*.rs"]})).losses().count(), 1);
 }
+
+#[test]
+fn a_recipe_that_looks_at_the_repository_needs_somebody_to_look() {
+    let recipe = recipe("[[layers]]\nname = 'a'\ngit_status = {}\n");
+    let place = tempfile::tempdir().unwrap();
+    let inputs = Inputs::new(crate::Root::open(place.path()).unwrap());
+    let error = compose(&recipe, &json!({}), &inputs, &Options::default()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.detail()),
+        (
+            ErrorKind::BadInput,
+            "this recipe looks at the repository or runs a command, and needs an observer"
+        )
+    );
+}

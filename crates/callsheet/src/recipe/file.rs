@@ -63,13 +63,9 @@ pub(super) struct LayerFile {
     pub(super) files: Option<FilesSource>,
     pub(super) instructions: Option<InstructionsSource>,
     pub(super) tree: Option<Spanned<String>>,
-    #[serde(alias = "git-status")]
     pub(super) git_status: Option<GitStatusSource>,
-    #[serde(alias = "git-diff")]
     pub(super) git_diff: Option<GitDiffSource>,
-    #[serde(alias = "git-files")]
     pub(super) git_files: Option<GitFilesSource>,
-    #[serde(alias = "git-log")]
     pub(super) git_log: Option<GitLogSource>,
     pub(super) command: Option<CommandSource>,
     pub(super) source: Option<String>,

@@ -107,7 +107,15 @@ mod tests {
         assert_eq!(find("run", root).unwrap().recipe().name, "run");
         let error = find("min", root).unwrap_err();
         assert_eq!(error.to_string(), "no recipe named `min`");
-        let known = ["injection", "layers", "messages", "mine", "pack", "run"];
+        let known = [
+            "injection",
+            "layers",
+            "messages",
+            "mine",
+            "pack",
+            "review",
+            "run",
+        ];
         assert_eq!(error.allowed(), known);
         for name in ["", ".", "..", "../recipes/mine", "mine/"] {
             let error = find(name, root).unwrap_err();

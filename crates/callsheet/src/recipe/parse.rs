@@ -216,9 +216,11 @@ fn resolve(
     reader: &Reader<'_>,
     recipe: &str,
     span: Range<usize>,
-    layer: LayerFile,
+    mut layer: LayerFile,
     templates: &TemplateSet,
 ) -> Result<Layer, Error> {
+    let frame = frame_of(&mut layer);
+    let asked = asked(&mut layer).map_err(|error| reader.bad(span.clone(), error.detail()))?;
     let name = layer.name.into_inner();
     let mut sources: Vec<(Box<dyn Source>, Volatility, Trust)> = Vec::new();
     if let Some(text) = layer.text {
@@ -241,6 +243,7 @@ fn resolve(
         sources.push((source::value(&field), Volatility::Task, Trust::Untrusted));
     }
     let of_project = |source: Box<dyn Source>| (source, Volatility::Project, Trust::Untrusted);
+    let of_turn = |source: Box<dyn Source>| (source, Volatility::Turn, Trust::Untrusted);
     sources.extend(layer.file.map(|path| of_project(source::file(&path))));
     if let Some(files) = layer.files {
         let checked = files.check();
@@ -251,29 +254,7 @@ fn resolve(
     sources.extend(instructions.map(|files| of_project(Box::new(files))));
     let tree = layer.tree.map(Spanned::into_inner);
     sources.extend(tree.map(|layer| of_project(source::tree(&layer))));
-    let of_turn = |source: Box<dyn Source>| (source, Volatility::Turn, Trust::Untrusted);
-    let checked = |checked: Result<(), Error>| {
-        checked.map_err(|error| reader.bad(span.clone(), error.detail()))
-    };
-    // The block that agents know, unless the layer has another one.
-    let frame = match (&layer.git_status, layer.frame.map(Spanned::into_inner)) {
-        (Some(_), None) => Some(GIT_STATUS.to_owned()),
-        (_, frame) => frame,
-    };
-    sources.extend(layer.git_status.map(|status| of_turn(Box::new(status))));
-    if let Some(diff) = layer.git_diff {
-        checked(diff.check())?;
-        sources.push(of_turn(Box::new(diff)));
-    }
-    if let Some(files) = layer.git_files {
-        checked(files.check())?;
-        sources.push(of_turn(Box::new(files)));
-    }
-    if let Some(log) = layer.git_log {
-        checked(log.check())?;
-        sources.push(of_turn(Box::new(log)));
-    }
-    sources.extend(layer.command.map(|command| of_turn(Box::new(command))));
+    sources.extend(asked.into_iter().map(of_turn));
     sources.extend(layer.source.map(|named| of_turn(source::named(&named))));
     let count = sources.len();
     let (Some((source, volatility, trust)), 1) = (sources.pop(), count) else {
@@ -296,6 +277,38 @@ fn resolve(
         may_cut: layer.cut,
         name,
     })
+}
+
+/// Takes the frame out of a layer; a status has the block that agents know, unless the layer names another one.
+fn frame_of(layer: &mut LayerFile) -> Option<String> {
+    match (&layer.git_status, layer.frame.take()) {
+        (Some(_), None) => Some(GIT_STATUS.to_owned()),
+        (_, frame) => frame.map(Spanned::into_inner),
+    }
+}
+
+/// Takes the sources out of a layer that look at the repository or run a command.
+fn asked(layer: &mut LayerFile) -> Result<Vec<Box<dyn Source>>, Error> {
+    let mut sources: Vec<Box<dyn Source>> = Vec::new();
+    if let Some(status) = layer.git_status.take() {
+        sources.push(Box::new(status));
+    }
+    if let Some(diff) = layer.git_diff.take() {
+        diff.check()?;
+        sources.push(Box::new(diff));
+    }
+    if let Some(files) = layer.git_files.take() {
+        files.check()?;
+        sources.push(Box::new(files));
+    }
+    if let Some(log) = layer.git_log.take() {
+        log.check()?;
+        sources.push(Box::new(log));
+    }
+    if let Some(command) = layer.command.take() {
+        sources.push(Box::new(command));
+    }
+    Ok(sources)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Sources: where the text of a layer comes from.
 //!
-//! Each kind of source is one type behind the trait [`Source`]; those that need more than a root (git facts,
-//! instruction files, digests) are given to a composition by name.
+//! Each kind of source is one type behind the trait [`Source`]. What git and commands say is asked of the observer of the
+//! composition; sources of a program's own are given to it by name.
 
 mod command;
 mod diff;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use callsheet::observe::{Observer, Question};
+use callsheet::omission::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,6 +27,9 @@ pub(crate) struct Case {
     /// The files of a recipe of one's own, instead of the built-in one.
     #[serde(default)]
     pub(crate) recipe: BTreeMap<String, Text>,
+    /// What the repository and commands answer, instead of asking them.
+    #[serde(default)]
+    pub(crate) observed: Vec<Observed>,
     /// The input document.
     pub(crate) input: Value,
     /// What may be spent.
@@ -45,6 +50,43 @@ pub(crate) struct Case {
     /// The tools, in order.
     #[serde(default = "none")]
     pub(crate) tools: Value,
+}
+
+/// A question with its answer, or with the reason why there is none.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Observed {
+    question: Question,
+    answer: Option<Text>,
+    refused: Option<Refusal>,
+}
+
+/// Answers what a case says, and nothing else.
+#[derive(Debug)]
+pub(crate) struct Witness(pub(crate) Vec<Observed>);
+
+impl Observer for Witness {
+    fn observe(&self, question: &Question, _: u64) -> Result<Vec<u8>, Refusal> {
+        let mut observed = self.0.iter();
+        let found = observed.find(|observed| observed.question == *question);
+        let found = found.unwrap_or_else(|| panic!("the case has no answer to {question:?}"));
+        match (&found.answer, &found.refused) {
+            (Some(text), None) => Ok(text.0.clone()),
+            (None, Some(refusal)) => Err(refusal.clone()),
+            _ => panic!("an observation needs one of `answer` and `refused`"),
+        }
+    }
+
+    fn commands(&self) -> Vec<String> {
+        let commands = self
+            .0
+            .iter()
+            .filter_map(|observed| match &observed.question {
+                Question::Command { name, .. } => Some(name.clone()),
+                _ => None,
+            });
+        commands.collect()
+    }
 }
 
 /// A message that a case expects.
@@ -86,7 +128,7 @@ fn none() -> Value {
 }
 
 /// A text in one of its written forms.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct Text(Vec<u8>);
 

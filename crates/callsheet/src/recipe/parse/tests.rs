@@ -42,7 +42,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = 'magic'\n",
-        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`",
+        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`",
     ),
     (
         "missing = 'strict'\n",
@@ -67,11 +67,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\n[[layers]]\nname = 'a'\n",
-        "2: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`",
+        "2: layer `a` has 0 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`",
     ),
     (
         "[[layers]]\nname = 'a'\ntext = 'A'\nvalue = 'a'\n",
-        "1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `source`",
+        "1: layer `a` has 2 sources; it needs exactly one of `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`",
     ),
     (
         "[[layers]]\nname = 'a'\n\ntemplate = 'x.md'\n",
@@ -186,7 +186,10 @@ fn what_would_have_been_allowed_is_handed_on() {
         RECIPE_FILE,
         "[frames.mine]\n[[layers]]\nname = 'a'\ntext = 'A'\nframe = 'm'\n",
     )]);
-    assert_eq!(frame.allowed(), ["json", "markdown", "mine", "xml"]);
+    assert_eq!(
+        frame.allowed(),
+        ["bare", "git_status", "json", "markdown", "mine", "xml"]
+    );
     let tree = error(&[(
         RECIPE_FILE,
         "[[layers]]\nname = 'a'\ntree = 'b'\n[[layers]]\nname = 'c'\nfiles = {}\n",
