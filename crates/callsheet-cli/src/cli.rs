@@ -13,7 +13,7 @@ use crate::project::Project;
 /// Options of all commands stand together, below those of each.
 const GLOBAL: &str = "Global options";
 
-/// Composes the exact prompt that a coding agent gets, and explains every byte of it.
+/// Composes the exact prompt that a coding agent gets, explains every byte of it, and runs the agent on it.
 #[derive(Debug, Parser)]
 #[command(
     name = "callsheet",
@@ -29,6 +29,7 @@ Examples:
   callsheet pack src --token-budget 30k            a source tree as one prompt
   callsheet explain layers --input input.yaml      which section costs what
   callsheet compose run --input task.yaml --seal   keep the prompt, and the proof of it
+  callsheet exec review --runner claude            hand the prompt to an agent, and see what it did
   callsheet verify                                 prove that nothing was changed since")]
 pub(crate) struct Cli {
     /// Run as if started in this folder

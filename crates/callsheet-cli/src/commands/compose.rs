@@ -68,6 +68,17 @@ pub(crate) struct Files {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    #[command(flatten)]
+    account: Account,
+
+    /// Keep the prompt in the store, with everything that explains it and makes it again; its id goes to stderr
+    #[arg(long)]
+    seal: bool,
+}
+
+/// What goes with a prompt: files that explain it, and whether it may lack anything.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Account {
     /// Write the manifest: every section, what was left out, and why
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
@@ -79,10 +90,6 @@ pub(crate) struct Files {
     /// Write the events as NDJSON instead of saying them on stderr
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-
-    /// Keep the prompt in the store, with everything that explains it and makes it again; its id goes to stderr
-    #[arg(long)]
-    seal: bool,
 
     /// Give no prompt, and exit with 1, if anything that was asked for is not in it
     #[arg(long)]
@@ -136,7 +143,12 @@ pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Option<Format> {
 impl Files {
     /// Returns the files that will be written.
     pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.output, &self.manifest, &self.source_map, &self.events];
+        let files = [
+            &self.output,
+            &self.account.manifest,
+            &self.account.source_map,
+            &self.account.events,
+        ];
         files.into_iter().filter_map(Option::as_deref)
     }
 
@@ -149,6 +161,49 @@ impl Files {
         }
     }
 
+    /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
+    pub(crate) fn deliver(
+        &self,
+        project: &Project,
+        composed: &Composed,
+        format: Option<Format>,
+        out: Output,
+    ) -> Result<ExitCode, Failure> {
+        let sealed = self.account.keep(project, composed, out)?;
+        let composition = &composed.composition;
+        let result = match format {
+            None => composition.rendered(),
+            Some(Format::Text) => Cow::from(composition.text.as_str()),
+            Some(Format::Json) => {
+                let mut document = composition.document();
+                if let Some(sealed) = sealed {
+                    document["id"] = json!(sealed.id);
+                }
+                if let Some(findings) = &composed.findings {
+                    document["findings"] = json!(findings);
+                }
+                pretty(&document).into()
+            }
+            // Roles and texts only: serialising them cannot fail.
+            Some(Format::Messages) => serde_json::to_string(&composition.messages())
+                .unwrap_or_default()
+                .into(),
+        };
+        if format.is_none_or(|format| format == Format::Text)
+            && composition.prompt.shape == Shape::System
+            && !composition.prompt.tools.is_empty()
+        {
+            out.note("the tools are not part of the text; `--format json` has them");
+        }
+        match &self.output {
+            Some(file) => write_file(file, result.as_bytes())?,
+            None => out.data(result.as_bytes())?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Account {
     /// Says what happened, and writes what explains it.
     fn explain(&self, composition: &Composition, out: Output) -> Result<(), Failure> {
         tell(composition, self.events.as_deref(), out)?;
@@ -188,53 +243,6 @@ impl Files {
             sealed.tell(out);
         }
         Ok(sealed)
-    }
-
-    /// Writes the prompt to the file that was named for it, if there is one.
-    pub(crate) fn write_prompt(&self, composition: &Composition) -> Result<(), Failure> {
-        let prompt = composition.rendered();
-        write_some(self.output.as_deref(), || prompt.into_owned())
-    }
-
-    /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
-    pub(crate) fn deliver(
-        &self,
-        project: &Project,
-        composed: &Composed,
-        format: Option<Format>,
-        out: Output,
-    ) -> Result<ExitCode, Failure> {
-        let sealed = self.keep(project, composed, out)?;
-        let composition = &composed.composition;
-        let result = match format {
-            None => composition.rendered(),
-            Some(Format::Text) => Cow::from(composition.text.as_str()),
-            Some(Format::Json) => {
-                let mut document = composition.document();
-                if let Some(sealed) = sealed {
-                    document["id"] = json!(sealed.id);
-                }
-                if let Some(findings) = &composed.findings {
-                    document["findings"] = json!(findings);
-                }
-                pretty(&document).into()
-            }
-            // Roles and texts only: serialising them cannot fail.
-            Some(Format::Messages) => serde_json::to_string(&composition.messages())
-                .unwrap_or_default()
-                .into(),
-        };
-        if format.is_none_or(|format| format == Format::Text)
-            && composition.prompt.shape == Shape::System
-            && !composition.prompt.tools.is_empty()
-        {
-            out.note("the tools are not part of the text; `--format json` has them");
-        }
-        match &self.output {
-            Some(file) => write_file(file, result.as_bytes())?,
-            None => out.data(result.as_bytes())?,
-        }
-        Ok(ExitCode::SUCCESS)
     }
 }
 

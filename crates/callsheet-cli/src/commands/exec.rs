@@ -11,7 +11,7 @@ use callsheet_run::drive::{self, Job, Most};
 use callsheet_run::{Resolved, RunError};
 use callsheet_store::{Run, RunKind};
 
-use crate::commands::compose::Files;
+use crate::commands::compose::Account;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
 use crate::live::Live;
 use crate::options::{BudgetArgs, InputArgs, Keeping};
@@ -31,7 +31,7 @@ Exits with 0 if the run completed, with 1 if it did not, with 3 if the agent cou
 Examples:
   callsheet exec run --input task.yaml
   callsheet exec review --runner claude
-  callsheet exec review -D range=main..HEAD --runner codex --model gpt-5.2
+  callsheet exec review -D range=main..HEAD --runner claude --model opus
   callsheet exec injection --input dev.yaml --prompt '/dev-story 2a-1'
   callsheet exec run --input task.yaml --json | jq .changed_files")]
 pub(crate) struct Args {
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     input: InputArgs,
 
     #[command(flatten)]
-    files: Files,
+    account: Account,
 
     #[command(flatten)]
     budget: BudgetArgs,
@@ -92,9 +92,8 @@ impl Args {
         if let Some(run::Script::Recording(_, adapter)) = &script {
             runner.plays(adapter);
         }
-        let sealed = self.files.keep(project, &composed, out)?;
+        let sealed = self.account.keep(project, &composed, out)?;
         let sealed = sealed.ok_or_else(|| Failure::input("nothing was sealed"))?;
-        self.files.write_prompt(&composed.composition)?;
 
         let opened = store::open_to_write(project)?;
         let home = store::folder(project);

@@ -31,6 +31,11 @@ help_of! {
     why: "why";
     diff: "diff";
     cache: "cache";
+    exec: "exec";
+    runs: "runs";
+    log: "log";
+    events: "events";
+    stop: "stop";
     prompts: "prompts";
     show: "show";
     search: "search";
@@ -64,6 +69,7 @@ help_of! {
     state_show: "state" "show";
     state_set: "state" "set";
     schema: "schema";
+    doctor: "doctor";
     completions: "completions";
 }
 
@@ -78,7 +84,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache prompts show search verify replay export import gc template recipe profile adapter package state schema completions"
+        "demo init compose inject pack explain why diff cache exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
