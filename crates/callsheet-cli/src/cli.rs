@@ -1,6 +1,6 @@
 //! The arguments that every command shares, and the list of commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -141,42 +141,48 @@ impl Cli {
                 Failure::refused(&format!("cannot go to `{}`", folder.display()), &cause)
             })?;
         }
-        let root = self.root.as_deref();
+        self.command.run(self.root.as_deref(), out)
+    }
+}
+
+impl Command {
+    /// Runs the command, in the project of the root where it works on one.
+    fn run(self, root: Option<&Path>, out: Output) -> Result<ExitCode, Failure> {
         let project = || Project::find(root);
-        match self.command {
-            Command::Demo(args) => args.run(out),
-            Command::Init(args) => args.run(root, out),
-            Command::Compose(args) => args.run(&project()?, out),
-            Command::Inject(args) => args.run(&project()?, out),
-            Command::Pack(args) => args.run(&project()?, out),
-            Command::Explain(args) => args.run(&project()?, out),
-            Command::Why(args) => args.run(&project()?, out),
-            Command::Diff(args) => args.run(&project()?, out),
-            Command::Cache(args) => args.run(&project()?, out),
-            Command::Exec(args) => args.run(&project()?, out),
-            Command::Runs(args) => args.run(&project()?, out),
-            Command::Log(args) => args.run(&project()?, out),
-            Command::Events(args) => args.run(&project()?, out),
-            Command::Stop(args) => args.run(&project()?, out),
-            Command::Prompts(args) => args.run(&project()?, out),
-            Command::Show(args) => args.run(&project()?, out),
-            Command::Search(args) => args.run(&project()?, out),
-            Command::Verify(args) => args.run(&project()?, out),
-            Command::Replay(args) => args.run(&project()?, out),
-            Command::Export(args) => args.run(&project()?, out),
-            Command::Import(args) => args.run(&project()?, out),
-            Command::Gc(args) => args.run(&project()?, out),
-            Command::Template(args) => args.run(&project()?, out),
-            Command::Recipe(args) => args.run(&project()?, out),
-            Command::Profile(args) => args.run(&project()?, out),
-            Command::Adapter(args) => args.run(&project()?, out),
-            Command::Schema(args) => args.run(&project()?, out),
-            Command::Doctor(args) => args.run(&project()?, out),
-            Command::Package(args) => args.run(&project()?, out),
-            Command::State(args) => args.run(&project()?, out),
-            Command::Completions(args) => args.run(out),
-            Command::Supervise(args) => args.run(),
-            Command::Play(args) => args.run(),
+        match self {
+            Self::Demo(args) => args.run(out),
+            Self::Init(args) => args.run(root, out),
+            Self::Compose(args) => args.run(&project()?, out),
+            Self::Inject(args) => args.run(&project()?, out),
+            Self::Pack(args) => args.run(&project()?, out),
+            Self::Explain(args) => args.run(&project()?, out),
+            Self::Why(args) => args.run(&project()?, out),
+            Self::Diff(args) => args.run(&project()?, out),
+            Self::Cache(args) => args.run(&project()?, out),
+            Self::Exec(args) => args.run(&project()?, out),
+            Self::Runs(args) => args.run(&project()?, out),
+            Self::Log(args) => args.run(&project()?, out),
+            Self::Events(args) => args.run(&project()?, out),
+            Self::Stop(args) => args.run(&project()?, out),
+            Self::Prompts(args) => args.run(&project()?, out),
+            Self::Show(args) => args.run(&project()?, out),
+            Self::Search(args) => args.run(&project()?, out),
+            Self::Verify(args) => args.run(&project()?, out),
+            Self::Replay(args) => args.run(&project()?, out),
+            Self::Export(args) => args.run(&project()?, out),
+            Self::Import(args) => args.run(&project()?, out),
+            Self::Gc(args) => args.run(&project()?, out),
+            Self::Template(args) => args.run(&project()?, out),
+            Self::Recipe(args) => args.run(&project()?, out),
+            Self::Profile(args) => args.run(&project()?, out),
+            Self::Adapter(args) => args.run(&project()?, out),
+            Self::Schema(args) => args.run(&project()?, out),
+            Self::Doctor(args) => args.run(&project()?, out),
+            Self::Package(args) => args.run(&project()?, out),
+            Self::State(args) => args.run(&project()?, out),
+            Self::Completions(args) => args.run(out),
+            Self::Supervise(args) => args.run(),
+            Self::Play(args) => args.run(),
         }
     }
 }

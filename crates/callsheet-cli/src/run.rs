@@ -259,10 +259,11 @@ pub(crate) fn facts(document: &Value) -> String {
         (leftovers > 0).then(|| format!("{leftovers} processes that the agent left behind")),
     );
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    lines
-        .iter()
-        .map(|(name, value)| format!("{name:<width$}  {value}\n"))
-        .collect()
+    let mut text = String::new();
+    for (name, value) in &lines {
+        text.push_str(&format!("{name:<width$}  {value}\n"));
+    }
+    text
 }
 
 fn delivered(document: &Value) -> Option<String> {

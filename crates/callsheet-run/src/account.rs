@@ -63,9 +63,8 @@ pub fn admit(
 
 /// Returns the standing of an account after a run.
 pub fn after(standing: Option<&Standing>, verdict: &Verdict, now: i64) -> Option<Standing> {
-    let class = match (verdict.outcome, verdict.class) {
-        (Outcome::Failed, Some(class)) => class,
-        _ => return None,
+    let (Outcome::Failed, Some(class)) = (verdict.outcome, verdict.class) else {
+        return None;
     };
     let times = standing.map_or(0, |before| before.times) + 1;
     let entry = |until| {

@@ -11,7 +11,7 @@ use crate::{Bounds, Git};
 
 /// What git may spend on one answer; it reads every file that has changed.
 const BOUNDS: Bounds = Bounds {
-    time: Duration::from_secs(60),
+    time: Duration::from_mins(1),
     bytes: 64 << 20,
 };
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::desk::{Desk, survivors, wait_for};
 
 /// How often the program is killed; `./test --long` does it more often.
-fn rounds() -> u64 {
+fn rounds() -> u32 {
     match std::env::var_os("CALLSHEET_TEST_LONG") {
         Some(_) => 100,
         None => 20,
@@ -36,8 +36,7 @@ fn whenever_it_is_killed_every_run_ends_in_a_true_state() {
         let mut child = command.spawn().unwrap();
         // A plain sequence that jumps about: the same moments every time, in no order.
         let share = (round * 37 + 11) % rounds;
-        let at = whole.mul_f64(1.1 * share as f64 / rounds as f64);
-        std::thread::sleep(at);
+        std::thread::sleep(whole * 11 * share / (10 * rounds));
         child.kill().unwrap();
         child.wait().unwrap();
     }

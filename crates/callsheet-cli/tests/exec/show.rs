@@ -178,7 +178,7 @@ fn a_recorded_run_is_played_again() {
 
 #[test]
 fn settings_that_cannot_be_used() {
-    let mut desk = Desk::new("[runners.agent]\nadapter = \"claud\"\n");
+    let desk = Desk::new("[runners.agent]\nadapter = \"claud\"\n");
     insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @"
     exit: 2
     --- stderr
@@ -220,6 +220,11 @@ fn settings_that_cannot_be_used() {
     error: callsheet.toml:2: invalid value: string "maybe", expected `"auto"`, `true` or `false`
     hint: `callsheet schema --settings` prints what is allowed
     "#);
+}
+
+#[test]
+fn a_runner_that_nobody_named() {
+    let mut desk = Desk::new("");
     desk.project.file(
         "callsheet.toml",
         "[runners.one]\nadapter = \"scripted\"\n[runners.two]\nadapter = \"scripted\"\n",
