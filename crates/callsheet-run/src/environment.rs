@@ -60,7 +60,11 @@ pub(crate) fn passed(
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     env.extend(runner.env.clone());
-    let has_key = sheet.keys.iter().any(|key| env.contains_key(key));
+    let known = sheet.keys.iter();
+    // A CLI can be told to take its key from any variable; one that a person passes on by name is such a key.
+    let named = runner.pass_env.iter().flatten().chain(runner.env.keys());
+    let named = named.filter(|name| name.ends_with("_KEY") || name.ends_with("_TOKEN"));
+    let has_key = known.chain(named).any(|key| env.contains_key(key));
     (env, has_key)
 }
 
@@ -111,6 +115,16 @@ mod tests {
         let (passed, has_key) = names(&named);
         assert_eq!(passed, ["LC_ALL", "MINE", "OTHER", "PATH", "X_URL"]);
         assert!(!has_key && !isolated(Isolate::Auto, has_key));
+        let other = Runner {
+            pass_env: Some(vec!["OTHER_API_KEY".to_owned()]),
+            ..Runner::default()
+        };
+        assert!(!names(&other).1, "it is not set");
+        let set = Runner {
+            env: [("OTHER_API_KEY".to_owned(), "2".to_owned())].into(),
+            ..other
+        };
+        assert!(names(&set).1);
         assert!(isolated(Isolate::Yes, false) && !isolated(Isolate::No, true));
     }
 }

@@ -61,6 +61,32 @@ const DIFF: [&str; 12] = [
     "--ws-error-highlight=none",
 ];
 
+/// Makes a folder a repository, with all that is in it as the first commit.
+pub fn begin(folder: &Path) -> Result<(), RunError> {
+    let identity = [
+        "-c",
+        "user.name=callsheet",
+        "-c",
+        "user.email=callsheet@localhost",
+    ];
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["add", "--all"],
+        &["commit", "--quiet", "--no-gpg-sign", "--message=Start"],
+    ] {
+        let mut command = Command::new("git");
+        command.current_dir(folder).env_clear();
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.envs([
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+        ]);
+        command.args(identity).args(args);
+        ask(command, "git", FACTS, false)?;
+    }
+    Ok(())
+}
+
 /// git, asked about the repository that a folder lies in.
 #[derive(Clone, Debug)]
 pub struct Git {

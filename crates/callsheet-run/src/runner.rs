@@ -148,6 +148,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Returns how many bytes a run may write.
+    pub fn output_bytes(&self) -> u64 {
+        self.output_mb.saturating_mul(1_000_000)
+    }
+
     /// Returns the limits of a run: what the runner sets, else what the adapter sets, else a default.
     pub fn of(runner: &SomeLimits, adapter: &SomeLimits) -> Self {
         let or = |one: Option<u64>, other: Option<u64>, default| one.or(other).unwrap_or(default);

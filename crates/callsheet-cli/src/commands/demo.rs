@@ -7,16 +7,21 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use callsheet::Composition;
-use serde_json::json;
+use callsheet_run::document::document;
+use callsheet_run::git;
+use callsheet_store::Id;
+use serde_json::{Value, json};
 
-use super::init::set_up;
+use super::exec::{Errand, Texts};
+use super::init::{SETTINGS, set_up};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, Talk, write_file};
 use crate::project::Project;
+use crate::settings::FILE;
 use crate::{report, store};
 
-/// Make a small project, compose and seal prompts from it, and prove them
+/// Make a small project, compose and seal prompts from it, prove them, and run an agent on one
 ///
 /// Everything happens in a temporary folder, or in DIR, which must be new or empty. No key, no network.
 #[derive(Debug, clap::Args)]
@@ -35,7 +40,7 @@ macro_rules! demo_files {
     };
 }
 
-const FILES: [(&str, &str); 13] = demo_files![
+const FILES: [(&str, &str); 14] = demo_files![
     "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
     "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
@@ -49,7 +54,11 @@ const FILES: [(&str, &str); 13] = demo_files![
     "messages.yaml" => "messages.yaml",
     "first.yaml" => "first.yaml",
     "retry.yaml" => "retry.yaml",
+    "agent.toml" => "agent.toml",
 ];
+
+/// The runner of the demo: it plays a script, so that there is no need of a model.
+const RUNNER: &str = "\n[runners.demo]\nadapter = \"scripted\"\nscript = \"agent.toml\"\n";
 
 /// A step: what it shows, the command that does the same, and how to compose it.
 struct Step {
@@ -120,7 +129,17 @@ const STEPS: [Step; 6] = [
 /// The steps that are the first and the second attempt at one task.
 const ATTEMPTS: (usize, usize) = (3, 4);
 
+/// The command that hands the first attempt to the agent of the demo.
+const EXEC: &str = "callsheet exec run --input first.yaml";
+
+/// What is worth a second look in that run.
+const WHAT_IT_SAID: &str = "
+The agent said that every test passes. That is its claim: `callsheet log` has it, and the facts above do not depend on it.
+
+";
+
 const NEXT: &str = "
+  callsheet runs                                   which agents ran, and what came of it
   callsheet prompts                                what is sealed
   callsheet why --text 'Session tokens'            which prompts carried a text, and where it came from
   callsheet search lock address                    sealed texts by their words
@@ -164,20 +183,47 @@ impl Args {
             say(out, &told(&heading, &step.command, &step.text))?;
             say(out, "\n")?;
         }
+        let run = self::run_agent(&project, ids[ATTEMPTS.0], out)?;
+        let number = STEPS.len() + steps.len() + 1;
+        let heading = heading(&format!("{number}. The first attempt, handed to an agent"));
+        let facts = crate::run::facts(&run);
+        say(out, &told(&heading, EXEC, &facts))?;
+        say(out, WHAT_IT_SAID)?;
         if out.json {
             let root = folder.display().to_string();
             let mut document = json!({
-                "schema": "callsheet.demo/1", "root": root, "compositions": documents, "prompts": ids,
+                "schema": "callsheet.demo/1", "root": root, "compositions": documents, "prompts": ids, "run": run,
             });
             for step in steps {
                 document[step.name] = step.document;
             }
             out.document(&document)?;
         }
-        let next = heading("What to try next");
+        let next = self::heading("What to try next");
         say(out, &format!("{next}\n  cd {shown}{NEXT}"))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Hands a sealed prompt to the agent of the demo and returns the document of the run.
+fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failure> {
+    let opened = store::open(project)?;
+    let (_, seal) = opened.sealed(sealed.as_str())?;
+    let mut runner = project.runners().resolve("demo", project.root())?;
+    let errand = Errand {
+        sealed,
+        texts: Texts {
+            prompt: seal.rendered()?,
+            system: None,
+        },
+        script: crate::run::script(project, &runner)?,
+        probe: false,
+    };
+    let quiet = Output {
+        talk: Talk::Quiet,
+        ..out
+    };
+    Ok(document(&errand.run(project, &mut runner, quiet)?))
 }
 
 impl Step {
@@ -255,6 +301,7 @@ fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn make_project(folder: &Path) -> Result<(), Failure> {
+    write_file(&folder.join(FILE), format!("{SETTINGS}{RUNNER}"))?;
     set_up(folder)?;
     for (path, text) in FILES {
         let file = folder.join(path);
@@ -265,5 +312,7 @@ fn make_project(folder: &Path) -> Result<(), Failure> {
         }
         write_file(&file, text)?;
     }
+    // Without git there is less to observe, and nothing else is missing.
+    let _ = git::begin(folder);
     Ok(())
 }

@@ -9,7 +9,7 @@ use callsheet::recipe::Shape;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most};
 use callsheet_run::{Resolved, RunError};
-use callsheet_store::{Run, RunKind};
+use callsheet_store::{Id, Run, RunKind};
 
 use crate::commands::compose::Account;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
@@ -17,6 +17,7 @@ use crate::live::Live;
 use crate::options::{BudgetArgs, InputArgs, Keeping};
 use crate::output::Output;
 use crate::project::Project;
+use crate::run::Script;
 use crate::{report, run, store};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
@@ -69,9 +70,17 @@ pub(crate) struct Args {
 }
 
 /// What an agent is given.
-struct Texts {
-    prompt: String,
-    system: Option<String>,
+pub(crate) struct Texts {
+    pub(crate) prompt: String,
+    pub(crate) system: Option<String>,
+}
+
+/// A sealed prompt on its way to an agent.
+pub(crate) struct Errand {
+    pub(crate) sealed: Id,
+    pub(crate) texts: Texts,
+    pub(crate) script: Option<Script>,
+    pub(crate) probe: bool,
 }
 
 impl Args {
@@ -89,45 +98,15 @@ impl Args {
         }
         let texts = self.texts(&composed.composition)?;
         let script = run::script(project, &runner)?;
-        if let Some(run::Script::Recording(_, adapter)) = &script {
-            runner.plays(adapter);
-        }
         let sealed = self.account.keep(project, &composed, out)?;
         let sealed = sealed.ok_or_else(|| Failure::input("nothing was sealed"))?;
-
-        let opened = store::open_to_write(project)?;
-        let home = store::folder(project);
-        run::tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
-        say_terms(&runner, out);
-        let program = std::env::current_exe()
-            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
-        let environment = run::environment();
-        let cwd = run::real(project.root())?;
-        let account = project.settings.accounts.get(&runner.account);
-        let job = Job {
-            store: &opened.store,
-            project: &opened.project,
-            home: &home,
-            cwd: &cwd,
-            kind: RunKind::First,
-            parent: None,
+        let errand = Errand {
             sealed: sealed.id,
-            prompt: &texts.prompt,
-            system: texts.system.as_deref(),
-            runner: &runner,
-            environment: &environment,
-            program: &program,
-            script: script.as_ref().map(run::Script::path),
-            most: Most {
-                project: project.settings.limits.runs,
-                account: account.and_then(|account| account.runs),
-            },
+            texts,
+            script,
             probe: self.probe,
         };
-        let mut live = Live::new(&runner, out)?;
-        let finished = drive::run(&job, &mut live);
-        live.end();
-        let finished = finished.map_err(|error| not_now(error, &runner))?;
+        let finished = errand.run(project, &mut runner, out)?;
         end(&finished, out)
     }
 
@@ -151,6 +130,53 @@ impl Args {
                 system: None,
             }),
         }
+    }
+}
+
+impl Errand {
+    /// Hands a sealed prompt to a runner, and returns the finished run.
+    pub(crate) fn run(
+        &self,
+        project: &Project,
+        runner: &mut Resolved,
+        out: Output,
+    ) -> Result<Run, Failure> {
+        if let Some(Script::Recording(_, adapter)) = &self.script {
+            runner.plays(adapter);
+        }
+        let opened = store::open_to_write(project)?;
+        let home = store::folder(project);
+        run::tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
+        say_terms(runner, out);
+        let program = std::env::current_exe()
+            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+        let environment = run::environment();
+        let cwd = run::real(project.root())?;
+        let account = project.settings.accounts.get(&runner.account);
+        let job = Job {
+            store: &opened.store,
+            project: &opened.project,
+            home: &home,
+            cwd: &cwd,
+            kind: RunKind::First,
+            parent: None,
+            sealed: self.sealed,
+            prompt: &self.texts.prompt,
+            system: self.texts.system.as_deref(),
+            runner,
+            environment: &environment,
+            program: &program,
+            script: self.script.as_ref().map(Script::path),
+            most: Most {
+                project: project.settings.limits.runs,
+                account: account.and_then(|account| account.runs),
+            },
+            probe: self.probe,
+        };
+        let mut live = Live::new(runner, out)?;
+        let finished = drive::run(&job, &mut live);
+        live.end();
+        finished.map_err(|error| not_now(error, runner))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::project::{RECIPES, TEMPLATES};
 use crate::settings::FILE;
 
 /// The settings file of a new project.
-const SETTINGS: &str = include_str!("init/callsheet.toml");
+pub(super) const SETTINGS: &str = include_str!("init/callsheet.toml");
 
 /// What git should not see.
 const IGNORED: &str = ".callsheet/";

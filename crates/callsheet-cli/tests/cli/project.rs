@@ -193,7 +193,7 @@ fn id_at(word: &str) -> Option<(Id, &str)> {
     (sealed_by_us && ends).then_some((id, rest))
 }
 
-/// Puts `[TIME]` in the place of times such as `2026-11-15 08:41:10Z`, and of `sealed_at` in documents.
+/// Puts `[TOOK]` in the place of how long a run took, and `[TIME]` in that of times such as `2026-11-15 08:41:10Z`, and of `sealed_at` in documents.
 fn without_times(text: &str) -> String {
     const SHAPE: &str = "0000-00-00 00:00:00Z";
     let is_time = |text: &str| {
@@ -210,6 +210,16 @@ fn without_times(text: &str) -> String {
         shown.push_str(by);
         left = &left[length..];
     }
+    let lines = shown.split_inclusive('\n');
+    let shown: String = lines
+        .map(|line| {
+            if line.starts_with("took  ") {
+                "took       [TOOK]\n"
+            } else {
+                line
+            }
+        })
+        .collect();
     let key = "\"sealed_at\": ";
     let mut pieces = shown.split(key);
     let mut masked = pieces.next().unwrap_or_default().to_owned();

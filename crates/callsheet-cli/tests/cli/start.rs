@@ -161,7 +161,7 @@ fn what_the_demo_proposes_works() {
             assert!(said.contains("already sealed "), "{args:?}: {said}");
         }
     }
-    assert_eq!(number, 15, "{told}");
+    assert_eq!(number, 17, "{told}");
 }
 
 #[test]

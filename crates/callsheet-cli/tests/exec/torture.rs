@@ -69,7 +69,10 @@ fn a_flood_on_both_streams() {
     let line = "yes out & yes err >&2 & wait";
     let desk = Desk::with_shell(line, "output_mb = 20");
     let document = ends(&desk, &json!(["failed", "incomplete", "timeout", null, 15]));
-    assert_eq!(document["reason"], "wrote more than 20 MB");
+    assert_eq!(
+        document["reason"],
+        "wrote more than 20 MB; what is beyond is not kept"
+    );
 }
 
 #[test]

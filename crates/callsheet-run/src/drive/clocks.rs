@@ -32,7 +32,10 @@ impl Expired {
             Self::Idle => format!("no output for {} s", limits.idle_s),
             Self::Exit => format!("still there {} s after its final event", limits.exit_s),
             Self::Total => format!("not done within {} s", limits.total_s),
-            Self::Output => format!("wrote more than {} MB", limits.output_mb),
+            Self::Output => format!(
+                "wrote more than {} MB; what is beyond is not kept",
+                limits.output_mb
+            ),
         }
     }
 }
@@ -44,15 +47,19 @@ pub(super) struct Clocks {
     output: Option<Duration>,
     /// When the final event came.
     finished: Option<Duration>,
-    /// How many bytes were written.
+    /// How many bytes there are, whether they were read or not.
     written: u64,
 }
 
 impl Clocks {
     /// Notes that there was output.
-    pub(super) fn wrote(&mut self, now: Duration, bytes: usize) {
+    pub(super) fn wrote(&mut self, now: Duration) {
         self.output = Some(now);
-        self.written += bytes as u64;
+    }
+
+    /// Notes how many bytes there are; a flood may be far ahead of whoever reads it.
+    pub(super) fn has_written(&mut self, bytes: u64) {
+        self.written = bytes;
     }
 
     /// Notes that the final event came; one that comes after it does not move the clock.
@@ -66,7 +73,7 @@ impl Clocks {
         if past(Duration::ZERO, limits.total_s) {
             return Some(Expired::Total);
         }
-        if self.written > limits.output_mb.saturating_mul(1_000_000) {
+        if self.written > limits.output_bytes() {
             return Some(Expired::Output);
         }
         match (self.finished, self.output) {
@@ -100,7 +107,7 @@ mod tests {
         let mut clocks = Clocks::default();
         assert_eq!(clocks.expired(s(4), &LIMITS), None);
         assert_eq!(clocks.expired(s(5), &LIMITS), Some(Expired::Start));
-        clocks.wrote(s(4), 10);
+        clocks.wrote(s(4));
         assert_eq!(clocks.expired(s(13), &LIMITS), None);
         assert_eq!(clocks.expired(s(14), &LIMITS), Some(Expired::Idle));
         clocks.finished(s(14));
@@ -113,9 +120,9 @@ mod tests {
     #[test]
     fn a_flood_runs_out_of_bytes() {
         let mut clocks = Clocks::default();
-        clocks.wrote(s(1), 1_000_000);
+        clocks.has_written(1_000_000);
         assert_eq!(clocks.expired(s(1), &LIMITS), None);
-        clocks.wrote(s(1), 1);
+        clocks.has_written(1_000_001);
         assert_eq!(clocks.expired(s(1), &LIMITS), Some(Expired::Output));
     }
 }

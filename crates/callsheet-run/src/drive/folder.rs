@@ -72,6 +72,12 @@ impl RunFolder {
         let _ = std::fs::remove_dir_all(self.state());
     }
 
+    /// Returns how many bytes the agent has written.
+    pub(crate) fn output_bytes(&self) -> u64 {
+        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+        size(self.stdout()) + size(self.stderr())
+    }
+
     /// Tells whether the disk is full.
     pub(crate) fn has_no_room(&self) -> bool {
         rustix::fs::statvfs(&self.0)

@@ -221,10 +221,9 @@ fn launch(
     plan: &Plan,
     passed: &BTreeMap<String, String>,
 ) -> Launch {
+    // What is passed on has the variables of the runner, and a plan changes only what makes it work.
     let mut env = passed.clone();
     env.extend(plan.env.clone());
-    // The person who set a variable of the runner has the last word, but for what makes the run what it is.
-    env.extend(job.runner.runner.env.clone());
     let temporary = folder.temporary().to_string_lossy().into_owned();
     env.insert("TMPDIR".to_owned(), temporary);
     env.insert("CALLSHEET_RUN".to_owned(), claim.run.id.to_string());

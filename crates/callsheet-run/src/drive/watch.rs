@@ -137,6 +137,8 @@ struct Watch<'a> {
     ingest: Ingest,
     steps: Steps,
     clocks: Clocks,
+    /// How many bytes were read.
+    kept: u64,
     began: Instant,
     beat: Instant,
     asked: Instant,
@@ -165,6 +167,7 @@ impl<'a> Watch<'a> {
             stderr,
             steps: Steps::default(),
             clocks: Clocks::default(),
+            kept: 0,
             began: now,
             beat: now,
             asked: now,
@@ -205,13 +208,18 @@ impl<'a> Watch<'a> {
         let refused = |cause| RunError::refused("cannot read the output", cause);
         let mut batch = Batch::default();
         let now = self.began.elapsed();
+        self.clocks.has_written(self.folder.output_bytes());
+        if self.kept > self.job.runner.limits.output_bytes() {
+            // A flood is over when it is stopped, not when all of it was read.
+            return Ok(batch);
+        }
         while batch.bytes() < BATCH {
             let mut piece = self.stdout.next().map_err(refused)?;
             if piece.is_none() && over {
                 piece = self.stdout.rest();
             }
             let Some(bytes) = piece else { break };
-            self.clocks.wrote(now, bytes.len());
+            self.clocks.wrote(now);
             self.ingest.stdout(bytes, &mut batch);
         }
         while batch.bytes() < 2 * BATCH {
@@ -220,9 +228,10 @@ impl<'a> Watch<'a> {
                 piece = self.stderr.rest();
             }
             let Some(bytes) = piece else { break };
-            self.clocks.wrote(now, bytes.len());
+            self.clocks.wrote(now);
             self.ingest.stderr_bytes(bytes, &mut batch);
         }
+        self.kept += batch.bytes() as u64;
         if self.ingest.seen().finished {
             self.clocks.finished(now);
         }
