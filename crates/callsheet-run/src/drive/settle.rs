@@ -24,6 +24,9 @@ use crate::{Limits, RunError, SomeLimits, adapter};
 /// How long a supervisor may take to end its agent.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How much of each stream is taken; what a run may write at most is not known any more.
+const MOST_OUTPUT: u64 = 4 << 30;
+
 /// Returns the runs that say they are running, while the process that ran them is gone from this machine.
 pub fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
     let mut running = block_on(store.running(project))?;
@@ -152,12 +155,14 @@ fn take_output(
         };
         let mut stored = block_on(store.log_bytes(claim.run.id, stream))?;
         let mut tail = Tail::open(&path, 0).map_err(refused)?;
-        loop {
+        let mut taken = 0;
+        while taken <= MOST_OUTPUT {
             let piece = match tail.next().map_err(refused)? {
                 Some(piece) => Some(piece),
                 None => tail.rest(),
             };
             let Some(mut bytes) = piece else { break };
+            taken += bytes.len() as u64;
             // Pieces are cut as chance had it; what is stored ends where a line did.
             let before = usize::try_from(stored)
                 .unwrap_or(usize::MAX)
