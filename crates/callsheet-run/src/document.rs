@@ -91,6 +91,9 @@ pub struct Handed {
     pub bytes: u64,
     /// How many of them the process took; nothing where that cannot be told.
     pub read: Option<u64>,
+    /// Whether the CLI takes white space at its ends away before its model gets it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trimmed: bool,
 }
 
 /// What the process was given.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::model::Model;
+use crate::model::{Model, USAGE};
 
 /// The variable with the directory of the CLIs.
 const AGENTS: &str = "CALLSHEET_TEST_AGENTS";
@@ -46,6 +46,15 @@ impl Cli {
             return None;
         };
         Some(PathBuf::from(directory).join(self.name()))
+    }
+
+    /// Returns how many tokens an answer costs going in, in the way in which the CLI counts.
+    pub(crate) fn input(self) -> u64 {
+        match self {
+            // What comes from the cache is told apart.
+            Self::Claude | Self::Opencode => USAGE.fresh,
+            Self::Codex | Self::Gemini => USAGE.fresh + USAGE.cached,
+        }
     }
 
     /// Returns the name of the model, in the words of the CLI.

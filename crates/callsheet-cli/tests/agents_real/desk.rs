@@ -1,76 +1,149 @@
-//! A place for one run of a CLI that is started without callsheet: files in and out, a home and a state of its own.
+//! A place for runs through `callsheet exec`: a project in git, a home beside it, and nothing of whoever runs the tests.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a run that cannot be set up fails the test"
 )]
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
-use std::thread;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::cli::Cli;
 use crate::model::Model;
 
 /// After this long a run hangs.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(3);
 
-/// A directory with everything of one run.
+/// Hands over one text, which is the whole prompt.
+const TASK: &str = "description = 'A task'\n[[layers]]\nname = 'task'\nvalue = 'prompt'\n";
+
+/// Hands over two texts: one for the system prompt, and the prompt.
+const BRIEF: &str = "description = 'Rules and a task'\nshape = 'messages'\n\
+    [[layers]]\nname = 'rules'\nvalue = 'system'\n\
+    [[layers]]\nname = 'task'\nrole = 'user'\nvalue = 'prompt'\n";
+
+/// A project, and a home for its user.
 pub(crate) struct Desk {
     folder: TempDir,
 }
 
-/// How a run ended, and what it said.
-pub(crate) struct Ended {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: String,
+/// What `callsheet exec` left behind.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    /// The run document.
+    pub(crate) run: Value,
+    /// The stored events, in their order.
+    pub(crate) events: Vec<Value>,
     pub(crate) stderr: String,
 }
 
+impl Ran {
+    /// Returns the payloads of the events of a kind that the agent caused.
+    pub(crate) fn said(&self, kind: &str) -> Vec<&Value> {
+        let kind = format!("agent:{kind}");
+        let found = self.events.iter().filter(|event| event["type"] == *kind);
+        found.map(|event| &event["payload"]).collect()
+    }
+
+    /// Returns everything, for whoever reads why a test failed.
+    pub(crate) fn shown(&self) -> String {
+        let events = self.events.iter().map(|event| format!("{event}\n"));
+        let events: String = events.collect();
+        format!("{:#}\n{events}{}", self.run, self.stderr)
+    }
+}
+
 impl Desk {
-    /// Makes a place with a prompt and a text for the system prompt.
-    pub(crate) fn new(prompt: &str, system: &str) -> Self {
+    /// Makes a project with these settings.
+    pub(crate) fn new(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["home", "state", "tmp", "work"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-        }
         let desk = Self { folder };
-        fs::write(desk.path("prompt"), prompt).unwrap();
-        fs::write(desk.path("system"), system).unwrap();
+        fs::create_dir(desk.home()).unwrap();
+        for (name, text) in [
+            ("callsheet.toml", settings),
+            ("callsheet/recipes/task/recipe.toml", TASK),
+            ("callsheet/recipes/brief/recipe.toml", BRIEF),
+            ("notes.txt", "one\ntwo\n"),
+        ] {
+            desk.file(name, text);
+        }
+        for args in [
+            "init -q -b main",
+            "add --all",
+            "-c user.name=a -c user.email=a@b.c commit -q -m start",
+        ] {
+            let mut git = desk.command("git");
+            git.args(args.split(' '));
+            assert!(git.status().unwrap().success());
+        }
         desk
     }
 
+    /// Returns the real path of a file of the project.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        let folder = self.folder.path().canonicalize().unwrap();
+        folder.join("project").join(name)
     }
 
-    /// Runs the CLI to its end.
-    #[track_caller]
-    pub(crate) fn run(&self, cli: Cli, program: &Path, model: &Model<'_>) -> Ended {
-        let mut child = self.command(cli, program, model).spawn().unwrap();
-        self.end(&mut child)
+    /// Writes a file of the project.
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        write(&self.path(name), text);
     }
 
-    /// Runs the CLI until its model is asked, and asks it to stop then.
-    #[track_caller]
-    pub(crate) fn terminate(&self, cli: Cli, program: &Path, model: &Model<'_>) -> Ended {
-        let mut child = self.command(cli, program, model).spawn().unwrap();
-        let started = Instant::now();
-        while model.requests().is_empty() && started.elapsed() < PATIENCE {
-            thread::sleep(Duration::from_millis(10));
-        }
-        let pid = child.id().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-        self.end(&mut child)
+    /// Writes a file of the user.
+    pub(crate) fn file_of_user(&self, name: &str, text: &str) {
+        write(&self.home().join(name), text);
     }
 
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Returns what is in the home of the user: paths and texts.
+    pub(crate) fn files_of_user(&self) -> BTreeMap<PathBuf, Option<String>> {
+        let mut found = BTreeMap::new();
+        collect(&self.home(), &mut found);
+        found
+    }
+
+    /// Returns a command in the project, with nothing of this process in its environment but what finds programs.
+    fn command(&self, program: &str) -> Command {
+        let mut path = env::var_os("CALLSHEET_TEST_AGENTS").unwrap();
+        path.push(":");
+        path.push(env::var_os("PATH").unwrap());
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.path(""))
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.home())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts `callsheet exec` on a recipe with an input.
+    pub(crate) fn start(&self, recipe: &str, input: &Value) -> Child {
+        let place = |name| self.folder.path().join(name);
+        fs::write(place("input.json"), input.to_string()).unwrap();
+        let mut command = self.command(env!("CARGO_BIN_EXE_callsheet"));
+        command
+            .args(["--json", "exec", recipe, "--input"])
+            .arg(place("input.json"))
+            .stdout(File::create(place("stdout")).unwrap())
+            .stderr(File::create(place("stderr")).unwrap());
+        command.spawn().unwrap()
+    }
+
+    /// Waits for `callsheet exec`, and looks whether anything that it started is left.
     #[track_caller]
-    fn end(&self, child: &mut Child) -> Ended {
+    pub(crate) fn finish(&self, mut child: Child) -> Ran {
+        let read = |name| fs::read_to_string(self.folder.path().join(name)).unwrap();
         let started = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
@@ -79,108 +152,81 @@ impl Desk {
             if started.elapsed() > PATIENCE {
                 child.kill().unwrap();
                 child.wait().unwrap();
-                panic!("hangs: {}{}", self.read("stdout"), self.read("stderr"));
+                panic!("hangs: {}", read("stderr"));
             }
             thread::sleep(Duration::from_millis(10));
         };
-        Ended {
-            status,
-            stdout: self.read("stdout"),
-            stderr: self.read("stderr"),
+        let (stdout, stderr) = (read("stdout"), read("stderr"));
+        let run: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stderr}"));
+        let id = run["id"].as_str().unwrap();
+        assert_eq!(processes(id), Vec::<String>::new(), "{stderr}");
+        let events = self.callsheet(&["events", "--run", id, "--json"]);
+        let events = events.lines().map(serde_json::from_str);
+        Ran {
+            code: status.code(),
+            events: events.map(Result::unwrap).collect(),
+            run,
+            stderr,
         }
     }
 
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
+    /// Hands a short text over.
+    #[track_caller]
+    pub(crate) fn exec(&self) -> Ran {
+        self.finish(self.start("task", &json!({"prompt": "Say hello.\n"})))
     }
 
-    fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
+    /// Runs another command of the program and returns what it printed.
+    #[track_caller]
+    pub(crate) fn callsheet(&self, args: &[&str]) -> String {
+        let mut command = self.command(env!("CARGO_BIN_EXE_callsheet"));
+        let output = command.args(args).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Returns the command, with nothing of this process in its environment but what finds programs.
-    fn command(&self, cli: Cli, program: &Path, model: &Model<'_>) -> Command {
-        let programs = program.parent().unwrap().to_str().unwrap();
-        let path = std::env::var("PATH").unwrap();
-        let mut command = Command::new(program);
-        command
-            .args(cli.arguments(model))
-            .args(self.arguments(cli).split_whitespace())
-            .current_dir(self.path("work"))
-            .env_clear()
-            .env("PATH", format!("{programs}:{path}"))
-            .env("HOME", self.path("home"))
-            .env("TMPDIR", self.path("tmp"))
-            .envs(cli.env(model))
-            .envs(self.state(cli, model))
-            .stdin(File::open(self.path("prompt")).unwrap())
-            .stdout(File::create(self.path("stdout")).unwrap())
-            .stderr(File::create(self.path("stderr")).unwrap());
-        command
+    /// Waits until a model is asked, and returns the id of the run that asks.
+    #[track_caller]
+    pub(crate) fn run_that_asks(&self, model: &Model<'_>) -> String {
+        let started = Instant::now();
+        while model.requests().is_empty() {
+            assert!(started.elapsed() < PATIENCE, "nobody asks the model");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let runs: Value = serde_json::from_str(&self.callsheet(&["runs", "--json"])).unwrap();
+        runs["runs"][0]["id"].as_str().unwrap().to_owned()
     }
+}
 
-    fn arguments(&self, cli: Cli) -> String {
-        let (system, work, model) = (self.text("system"), self.text("work"), cli.model());
-        match cli {
-            Cli::Claude => format!(
-                "-p --output-format stream-json --verbose --model {model} --permission-mode acceptEdits \
-                 --append-system-prompt-file {system}",
-            ),
-            Cli::Codex => format!(
-                "exec --json --skip-git-repo-check -C {work} -m {model} -s workspace-write -p run \
-                 -c analytics.enabled=false --disable plugins -",
-            ),
-            Cli::Gemini => {
-                format!("--output-format stream-json -m {model} --approval-mode auto_edit")
-            }
-            Cli::Opencode => format!("run --format json -m {model} --title run"),
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Option<String>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        }
+        found.insert(path.clone(), fs::read_to_string(&path).ok());
+    }
+}
+
+/// Returns the command lines of the processes of a run, its arguments separated by spaces.
+pub(crate) fn processes(run: &str) -> Vec<String> {
+    let variable = format!("CALLSHEET_RUN={run}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        // Processes come and go, and those of others are not to be read.
+        let read = |name| fs::read(entry.path().join(name)).unwrap_or_default();
+        let environment = read("environ");
+        let mut variables = environment.split(|byte| *byte == 0);
+        if variables.any(|found| found == variable.as_bytes()) {
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            found.push(line);
         }
     }
-
-    /// Makes the files that the CLI finds in its state, and returns the variables that lead there.
-    fn state(&self, cli: Cli, model: &Model<'_>) -> Vec<(&'static str, String)> {
-        let state = self.text("state");
-        let yes = |name| (name, "true".to_owned());
-        let mut settings = cli.settings(model);
-        match cli {
-            Cli::Claude => vec![
-                ("CLAUDE_CONFIG_DIR", state),
-                yes("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"),
-                yes("DISABLE_AUTOUPDATER"),
-            ],
-            Cli::Codex => {
-                let text = toml::Value::String(self.read("system"));
-                let settings = format!("developer_instructions = {text}\n");
-                fs::write(self.path("state/run.config.toml"), settings).unwrap();
-                vec![("CODEX_HOME", state)]
-            }
-            Cli::Gemini => {
-                settings["security"]["auth"]["selectedType"] = json!("gemini-api-key");
-                settings["privacy"]["usageStatisticsEnabled"] = json!(false);
-                settings["general"]["enableAutoUpdate"] = json!(false);
-                let folder = self.path("state/.gemini");
-                fs::create_dir(&folder).unwrap();
-                fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
-                fs::copy(self.path("system"), folder.join("GEMINI.md")).unwrap();
-                vec![
-                    ("GEMINI_CLI_HOME", state),
-                    yes("GEMINI_CLI_TRUST_WORKSPACE"),
-                    yes("GEMINI_CLI_NO_RELAUNCH"),
-                ]
-            }
-            Cli::Opencode => {
-                settings["autoupdate"] = json!(false);
-                settings["instructions"] = json!([self.text("system")]);
-                vec![
-                    ("OPENCODE_CONFIG_CONTENT", settings.to_string()),
-                    ("XDG_CONFIG_HOME", format!("{state}/config")),
-                    ("XDG_DATA_HOME", format!("{state}/data")),
-                    ("XDG_STATE_HOME", format!("{state}/state")),
-                    ("XDG_CACHE_HOME", format!("{state}/cache")),
-                    yes("OPENCODE_DISABLE_AUTOUPDATE"),
-                    yes("OPENCODE_DISABLE_MODELS_FETCH"),
-                ]
-            }
-        }
-    }
+    found
 }

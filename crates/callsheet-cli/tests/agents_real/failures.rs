@@ -1,142 +1,108 @@
-//! How every CLI tells that its model failed: the exit codes and words that adapters go by.
+//! Why a run failed, for every CLI and every way in which a model can let it down; and when to come back.
 
-use std::os::unix::process::ExitStatusExt as _;
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ran};
 use crate::model::{ModelServer, Refusal, Scenario};
+use crate::runner::runner;
 
-/// Starts the CLI on a short prompt; nothing where the CLIs are not installed.
-fn run(cli: Cli, scenario: Scenario) -> Option<Ended> {
+every_cli!(
+    a_refused_key,
+    too_many_requests,
+    a_used_up_quota,
+    an_overload,
+    a_fault_of_the_server,
+    a_broken_stream,
+);
+
+/// Hands a short prompt over; nothing where the CLIs are not installed.
+#[track_caller]
+fn run(cli: Cli, scenario: Scenario) -> Option<Ran> {
     let program = cli.program()?;
     let server = ModelServer::start();
-    let desk = Desk::new("Say hello.\n", "Be brief.\n");
     let model = server.model(scenario);
-    Some(if model.is_endless() {
-        desk.terminate(cli, &program, &model)
-    } else {
-        desk.run(cli, &program, &model)
-    })
+    let ran = Desk::new(&runner(cli, &program, &model)).exec();
+    assert!(!model.requests().is_empty(), "{}", ran.shown());
+    Some(ran)
 }
 
-/// Runs the CLI and checks how it exits, and what its last words have in them.
+/// Checks that a run failed by itself, for a reason that is told, and that its attempt is charged or not.
 #[track_caller]
-fn fails(cli: Cli, scenario: Scenario, code: i32, words: &str) {
-    let name = scenario.name();
-    let Some(ended) = run(cli, scenario) else {
+fn failed(ran: &Ran, class: &str, charged: bool) {
+    let shown = ran.shown();
+    assert_eq!(ran.code, Some(1), "{shown}");
+    assert_eq!(ran.run["status"], "failed", "{shown}");
+    assert_eq!(ran.run["class"], class, "{shown}");
+    assert_eq!(ran.run["charged"], charged, "{shown}");
+    assert_eq!(ran.run["termination"], "exit", "{shown}");
+    assert!(ran.run["reason"].is_string(), "{shown}");
+    assert_eq!(ran.run["unknown"], 0, "{shown}");
+}
+
+#[track_caller]
+fn refused(cli: Cli, refusal: Refusal, class: &str) -> Option<Ran> {
+    let ran = run(cli, Scenario::Refused(refusal))?;
+    failed(&ran, class, false);
+    Some(ran)
+}
+
+fn a_refused_key(cli: Cli) {
+    let Some(ran) = refused(cli, Refusal::Key, "auth") else {
         return;
     };
-    let last = ended.stdout.lines().last().unwrap_or_default();
-    let shown = format!("{name}: {}{}", ended.stdout, ended.stderr);
-    assert_eq!(ended.status.code(), Some(code), "{shown}");
-    assert!(last.contains(words), "{shown}");
+    let code = if cli == Cli::Gemini { 145 } else { 1 };
+    assert_eq!(ran.run["exit_code"], code, "{}", ran.shown());
 }
 
-/// A time that is far enough away for no CLI to wait for it, and near enough for all to believe it.
-fn soon() -> u64 {
-    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-    now.as_secs() + 3600
+fn too_many_requests(cli: Cli) {
+    refused(cli, Refusal::Rate, "overload");
 }
 
-fn refused(refusal: Refusal) -> Scenario {
-    Scenario::Refused(refusal)
+fn an_overload(cli: Cli) {
+    refused(cli, Refusal::Overload, "overload");
 }
 
-#[test]
-fn claude_fails() {
-    let words = |status| format!(r#""api_error_status":{status}"#);
-    for refusal in [
-        Refusal::Key,
-        Refusal::Rate,
-        Refusal::Overload,
-        Refusal::Fault,
-    ] {
-        let words = words(refusal.status());
-        fails(Cli::Claude, refused(refusal), 1, &words);
-    }
-    // It asks again, without a stream.
-    let broken = Scenario::Broken { times: 1 };
-    fails(Cli::Claude, broken, 0, r#""subtype":"success""#);
+fn a_fault_of_the_server(cli: Cli) {
+    refused(cli, Refusal::Fault, "overload");
 }
 
-#[test]
-fn claude_tells_when_the_quota_comes_back() {
-    let until = soon();
-    let Some(ended) = run(Cli::Claude, refused(Refusal::Quota { until })) else {
+fn a_used_up_quota(cli: Cli) {
+    // Far enough away for no CLI to wait for it, and near enough for all to believe it.
+    let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+    let until = now + 3600;
+    let Some(ran) = refused(cli, Refusal::Quota { until }, "quota") else {
         return;
     };
-    assert_eq!(ended.status.code(), Some(1), "{}", ended.stdout);
-    let words = format!(r#""status":"rejected","resetsAt":{until}"#);
-    assert!(ended.stdout.contains(&words), "{}", ended.stdout);
-}
-
-#[test]
-fn codex_fails() {
-    let fails = |scenario, words| fails(Cli::Codex, scenario, 1, words);
-    fails(refused(Refusal::Key), "unexpected status 401");
-    fails(refused(Refusal::Rate), "last status: 429");
-    let quota = Refusal::Quota { until: soon() };
-    fails(refused(quota), "hit your usage limit");
-    fails(refused(Refusal::Overload), "unexpected status 529");
-    fails(refused(Refusal::Fault), "experiencing high demand");
-    let broken = Scenario::Broken { times: 1 };
-    fails(broken, "stream disconnected before completion");
-}
-
-#[test]
-fn gemini_fails() {
-    let fails = |scenario, code, words| fails(Cli::Gemini, scenario, code, words);
-    fails(refused(Refusal::Key), 145, r#"\"code\":401"#);
-    fails(refused(Refusal::Rate), 173, "too many requests");
-    let quota = Refusal::Quota { until: soon() };
-    fails(refused(quota), 173, "Suggested retry after 3");
-    fails(refused(Refusal::Overload), 17, r#"\"code\":529"#);
-    fails(refused(Refusal::Fault), 244, r#"\"code\":500"#);
-    // Its exit code says that all is well.
-    let broken = Scenario::Broken { times: 1 };
-    fails(broken, 0, r#""status":"error""#);
-}
-
-#[test]
-fn opencode_fails() {
-    let fails = |scenario, code, words| fails(Cli::Opencode, scenario, code, words);
-    fails(refused(Refusal::Key), 1, r#""statusCode":401"#);
-    let quota = Refusal::Quota { until: soon() };
-    fails(refused(quota), 1, r#""retry-after":"3"#);
-    // It asks again.
-    let broken = Scenario::Broken { times: 1 };
-    fails(broken, 0, r#""reason":"stop""#);
-}
-
-/// Asks the CLI to stop while its model speaks: no word of an end may come.
-fn stops(cli: Cli, code: Option<i32>, signal: Option<i32>) {
-    let Some(ended) = run(cli, Scenario::Slow) else {
-        return;
-    };
-    let shown = format!("{}{}", ended.stdout, ended.stderr);
-    assert_eq!(ended.status.code(), code, "{shown}");
-    assert_eq!(ended.status.signal(), signal, "{shown}");
-    for word in [r#""type":"result""#, "turn.completed", "step_finish"] {
-        assert!(!ended.stdout.contains(word), "{shown}");
+    let resets_at = &ran.run["resets_at"];
+    match cli {
+        Cli::Claude => assert_eq!(*resets_at, json!(until)),
+        // The time of day, in words, is all that it tells.
+        Cli::Codex => assert_eq!(*resets_at, Value::Null),
+        // They tell how long to wait, from a moment that is a little later.
+        Cli::Gemini | Cli::Opencode => {
+            let late = resets_at.as_u64().unwrap_or_default().wrapping_sub(until);
+            assert!(late < 60, "{}", ran.shown());
+        }
     }
 }
 
-#[test]
-fn claude_stops() {
-    stops(Cli::Claude, Some(143), None);
-}
-
-#[test]
-fn codex_stops() {
-    stops(Cli::Codex, None, Some(15));
-}
-
-#[test]
-fn gemini_stops() {
-    stops(Cli::Gemini, Some(0), None);
-}
-
-#[test]
-fn opencode_stops() {
-    stops(Cli::Opencode, None, Some(15));
+fn a_broken_stream(cli: Cli) {
+    let Some(ran) = run(cli, Scenario::Broken { times: 1 }) else {
+        return;
+    };
+    match cli {
+        // They ask again, Claude Code without a stream.
+        Cli::Claude | Cli::Opencode => {
+            assert_eq!(ran.run["status"], "completed", "{}", ran.shown());
+        }
+        Cli::Codex => failed(&ran, "network", false),
+        // Its exit code says that all is well.
+        Cli::Gemini => {
+            failed(&ran, "network", false);
+            assert_eq!(ran.run["exit_code"], 0, "{}", ran.shown());
+        }
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::model::{Model, ModelServer, Scenario};
@@ -16,6 +16,11 @@ use crate::model::{Model, ModelServer, Scenario};
 ///
 /// Its key is among its variables, so the CLI has a state directory of its own.
 pub(crate) fn runner(cli: Cli, program: &Path, model: &Model<'_>) -> String {
+    toml::to_string_pretty(&settings(cli, program, model)).unwrap()
+}
+
+/// Returns the same as a value.
+pub(crate) fn settings(cli: Cli, program: &Path, model: &Model<'_>) -> Value {
     let mut command = vec![program.to_str().unwrap().to_owned()];
     command.extend(cli.arguments(model));
     let env: serde_json::Map<_, _> = cli
@@ -34,7 +39,7 @@ pub(crate) fn runner(cli: Cli, program: &Path, model: &Model<'_>) -> String {
     if own != json!({}) {
         settings["adapters"] = json!({cli.name(): {"settings": {"all": own}}});
     }
-    toml::to_string_pretty(&settings).unwrap()
+    settings
 }
 
 /// Returns the settings with names that are the same each time.

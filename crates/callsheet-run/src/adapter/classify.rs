@@ -125,6 +125,21 @@ const MACHINE: &[&str] = &[
     "postinstall",
 ];
 
+/// The shortest wait that is one for a usage window, in seconds; a server that is busy tells shorter ones.
+const SHORTEST_WINDOW: i64 = 60;
+
+/// Returns the class of an error whose server tells when to come back: one that is that far away is the end of a usage
+/// window, and this one is used up.
+pub(super) fn with_wait(class: Class, resets_at: Option<i64>, now: Option<i64>) -> Class {
+    let wait = resets_at
+        .zip(now)
+        .map(|(resets_at, now)| resets_at.saturating_sub(now));
+    match class {
+        Class::Overload if wait.is_some_and(|wait| wait >= SHORTEST_WINDOW) => Class::Quota,
+        class => class,
+    }
+}
+
 /// Returns the class of an error from what it says and the status that is told with it.
 pub(super) fn class(text: &str, status: Option<u16>) -> Class {
     let text = text.to_lowercase();
@@ -244,6 +259,16 @@ fn on_stderr(stderr: &str) -> Option<Class> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_long_wait_is_a_used_up_window() {
+        let class = |class, wait: i64| with_wait(class, Some(1000 + wait), Some(1000));
+        assert_eq!(class(Class::Overload, 59), Class::Overload);
+        assert_eq!(class(Class::Overload, 60), Class::Quota);
+        assert_eq!(class(Class::Auth, 3600), Class::Auth);
+        assert_eq!(with_wait(Class::Overload, None, Some(0)), Class::Overload);
+        assert_eq!(with_wait(Class::Overload, Some(0), None), Class::Overload);
+    }
 
     #[test]
     fn prose_has_a_class() {

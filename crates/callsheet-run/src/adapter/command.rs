@@ -40,6 +40,7 @@ impl Adapter for CommandAdapter {
             prompt_on_stdin: order.prompt_by == PromptBy::Stdin,
             files,
             stop: order.sheet.stop,
+            trims_system: false,
             notes,
         })
     }

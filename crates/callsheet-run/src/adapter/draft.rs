@@ -35,6 +35,7 @@ pub(super) fn draft(order: &Order<'_>, system: bool) -> Result<Plan, RunError> {
         prompt_on_stdin: true,
         files: std::collections::BTreeMap::new(),
         stop: sheet.stop,
+        trims_system: false,
         notes: Vec::new(),
     };
     // What the runner sets stands over what the sheet sets.

@@ -28,6 +28,13 @@ impl Adapter for Gemini {
                         .to_owned(),
                 );
             }
+            if text.trim() != text {
+                plan.notes.push(
+                    "the system text arrives without the white space at its ends, which Gemini CLI takes away"
+                        .to_owned(),
+                );
+            }
+            plan.trims_system = true;
             file(&mut plan, home.join("GEMINI.md"), text);
         }
         if order.isolate {

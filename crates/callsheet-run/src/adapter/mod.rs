@@ -96,6 +96,8 @@ pub struct Plan {
     pub files: BTreeMap<PathBuf, String>,
     /// The signal that the CLI takes as a request to stop.
     pub stop: StopSignal,
+    /// Whether the CLI takes the white space at both ends of the system text away.
+    pub trims_system: bool,
     /// What a person should know before the start, such as a list that the CLI does not take.
     pub notes: Vec<String>,
 }
@@ -122,4 +124,9 @@ pub trait Reader: Send {
 
     /// Returns what the lines and the end of the process mean together.
     fn verdict(&self, ending: &Ending) -> Verdict;
+
+    /// Tells whether the CLI moves the position in the file that is its standard input, which tells how much it took.
+    fn moves_input(&self) -> bool {
+        true
+    }
 }

@@ -22,6 +22,7 @@ pub(super) fn plan(order: &Order<'_>, adapter: &str, flag: &str) -> Result<Plan,
         prompt_on_stdin: true,
         files: BTreeMap::new(),
         stop: order.sheet.stop,
+        trims_system: false,
         notes,
     })
 }

@@ -29,7 +29,7 @@ pub(super) struct Scene<'a> {
 pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> {
     let judged = judge(&ended);
     if let (Some(prompt), Some(exited)) = (&mut ended.known.delivered.prompt, ended.steps.exited) {
-        prompt.read = exited.read;
+        prompt.read = ended.ingest.took(exited.read);
     }
     let observed = observed(scene, &ended, judged.clone());
     let mut outcome = json!(ended.known);

@@ -88,6 +88,11 @@ impl Ingest {
         })
     }
 
+    /// Returns how much of its standard input the process took, by the position that it left; nothing where that does not tell.
+    pub(super) fn took(&self, position: Option<u64>) -> Option<u64> {
+        position.filter(|position| *position > 0 || self.reader.moves_input())
+    }
+
     /// Returns the end of stderr.
     pub(super) fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()

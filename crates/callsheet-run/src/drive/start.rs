@@ -70,8 +70,8 @@ pub(super) fn start(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Started,
             job.cwd,
         ),
         delivered: Delivered {
-            prompt: Some(handed(job.prompt)),
-            system: job.system.map(handed),
+            prompt: Some(handed(job.prompt, false)),
+            system: job.system.map(|text| handed(text, plan.trims_system)),
         },
         branch: snapshot.branch,
         start_head: snapshot.head,
@@ -239,11 +239,12 @@ fn launch(
     }
 }
 
-fn handed(text: &str) -> Handed {
+fn handed(text: &str, is_trimmed: bool) -> Handed {
     Handed {
         fingerprint: Fingerprint::of(text).to_string(),
         bytes: text.len() as u64,
         read: None,
+        trimmed: is_trimmed && text.trim() != text,
     }
 }
 

@@ -134,10 +134,11 @@ impl Model<'_> {
         )
     }
 
-    /// Tells whether the model speaks and never ends.
-    pub(crate) fn is_endless(&self) -> bool {
-        let sessions = self.server.sessions.lock().unwrap();
-        matches!(sessions[&self.key].scenario, Scenario::Slow)
+    /// Makes the model edit a file, which may be known only now.
+    pub(crate) fn edits(&self, edit: Edit) {
+        let mut sessions = self.server.sessions.lock().unwrap();
+        let session = sessions.get_mut(&self.key).unwrap();
+        session.scenario = Scenario::Edit(edit);
     }
 
     /// Returns the requests to the model, in the order in which they came.

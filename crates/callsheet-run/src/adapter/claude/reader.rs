@@ -68,6 +68,11 @@ impl Reader for ClaudeReader {
     fn verdict(&self, ending: &Ending) -> Verdict {
         verdict::verdict(self, ending)
     }
+
+    /// It reads a file by positions of its own.
+    fn moves_input(&self) -> bool {
+        false
+    }
 }
 
 impl ClaudeReader {

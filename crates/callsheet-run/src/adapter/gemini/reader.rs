@@ -21,12 +21,15 @@ const GATED: &[&str] = &[
     "save_memory",
 ];
 
+/// The tools that write one file.
+const WRITES: &[&str] = &["write_file", "replace", "edit"];
+
 /// What is kept of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct GeminiReader {
     total: Usage,
-    /// The tools of the calls that were met last, by id.
-    calls: Recent<String>,
+    /// The tools of the calls that were met last, and the files that they are to write, by id.
+    calls: Recent<(String, Option<String>)>,
     denied: bool,
     /// Whether the CLI warned of something that is not a success.
     stopped: bool,
@@ -100,11 +103,8 @@ fn failure(text: Option<&str>, status: Option<u16>, at: Option<i64>) -> Verdict 
 }
 
 fn class(text: &str, status: Option<u16>, at: Option<i64>) -> Class {
-    match classify::class(text, status) {
-        // A server that tells when to come back has a window, and this one is used up.
-        Class::Overload if classify::resets_at(text, at).is_some() => Class::Quota,
-        class => class,
-    }
+    let class = classify::class(text, status);
+    classify::with_wait(class, classify::resets_at(text, at), at)
 }
 
 /// Returns the status that became an exit code, which has one byte.
@@ -135,7 +135,10 @@ impl GeminiReader {
 
     fn call(&mut self, fields: &Map<String, Value>) -> AgentEvent {
         let (id, name) = (fields.string("tool_id"), fields.string("tool_name"));
-        self.calls.insert(&id, name.clone());
+        let file = fields.at("parameters").text("file_path");
+        let file = file.filter(|_| WRITES.contains(&name.as_str()));
+        self.calls
+            .insert(&id, (name.clone(), file.map(str::to_owned)));
         AgentEvent::ToolCall {
             id,
             name,
@@ -148,13 +151,19 @@ impl GeminiReader {
         let error = fields.at("error");
         let said = fields.text("output").or_else(|| error.text("message"));
         let output = said.unwrap_or_default().to_owned();
-        let tool = self.calls.remove(&id).unwrap_or_default();
+        let ok = fields.text("status") == Some("success");
+        let (tool, file) = self.calls.remove(&id).unwrap_or_default();
         let mut events = vec![AgentEvent::ToolResult {
             id: id.clone(),
-            ok: fields.text("status") == Some("success"),
+            ok,
             exit_code: None,
             output: output.clone(),
         }];
+        events.extend(file.filter(|_| ok).map(|path| AgentEvent::FileChange {
+            path,
+            // Whether the file was there before is not told.
+            change: "update".to_owned(),
+        }));
         let gone = error.text("type") == Some("tool_not_registered");
         if gone && GATED.contains(&tool.as_str()) || denied(error) {
             self.denied = true;

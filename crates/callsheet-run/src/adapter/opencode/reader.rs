@@ -153,7 +153,10 @@ impl OpencodeReader {
         let text = details.text("message").or_else(|| error.text("name"));
         let text = text.unwrap_or_default().to_owned();
         let status = details.status("statusCode");
-        let resets_at = retry_at(details.at("responseHeaders"), fields.count("timestamp"));
+        let now = fields
+            .count("timestamp")
+            .and_then(|ms| i64::try_from(ms / 1000).ok());
+        let resets_at = retry_at(details.at("responseHeaders"), now);
         let class = match error.text("name").unwrap_or_default() {
             "ContextOverflowError" => Class::Context,
             "ProviderAuthError" => Class::Auth,
@@ -169,9 +172,8 @@ impl OpencodeReader {
                 classify::class(&format!("{text}\n{body}"), status)
             }
         };
-        // A server that tells when to come back has a window, and this one is used up.
-        let class = match (class, status, resets_at) {
-            (Class::Overload, Some(429), Some(_)) => Class::Quota,
+        let class = match status {
+            Some(429) => classify::with_wait(class, resets_at, now),
             _ => class,
         };
         self.error = Some((class, resets_at));
@@ -183,9 +185,9 @@ impl OpencodeReader {
     }
 }
 
-/// Returns when the server wants to be asked again, in seconds since 1970; `now` is in milliseconds.
-fn retry_at(headers: &Value, now: Option<u64>) -> Option<i64> {
-    let now = i64::try_from(now?).ok()? / 1000;
+/// Returns when the server wants to be asked again; all times are in seconds since 1970.
+fn retry_at(headers: &Value, now: Option<i64>) -> Option<i64> {
+    let now = now?;
     let wait = |name: &str, unit: f64| {
         let seconds: f64 = headers.text(name)?.trim().parse().ok()?;
         now.checked_add(classify::whole(seconds * unit)?)
