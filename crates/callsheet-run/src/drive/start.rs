@@ -223,6 +223,11 @@ fn launch(
 ) -> Launch {
     let mut env = passed.clone();
     env.extend(plan.env.clone());
+    #[cfg(feature = "otel")]
+    if crate::otel::is_on(job.environment) {
+        let parent = crate::otel::traceparent(claim.run.id);
+        env.insert("TRACEPARENT".to_owned(), parent);
+    }
     // The person who set a variable of the runner has the last word, but for what makes the run what it is.
     env.extend(job.runner.runner.env.clone());
     let temporary = folder.temporary().to_string_lossy().into_owned();
