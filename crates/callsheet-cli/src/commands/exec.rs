@@ -17,7 +17,7 @@ use crate::live::Live;
 use crate::options::{BudgetArgs, InputArgs, Keeping};
 use crate::output::Output;
 use crate::project::Project;
-use crate::{report, run, store};
+use crate::{report, run, store, telemetry};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
 ///
@@ -98,7 +98,8 @@ impl Args {
 
         let opened = store::open_to_write(project)?;
         let home = store::folder(project);
-        run::tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
+        let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
+        run::tell_settled(&finished, out);
         say_terms(&runner, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
@@ -126,10 +127,14 @@ impl Args {
             probe: self.probe,
         };
         let mut live = Live::new(&runner, out)?;
-        let finished = drive::run(&job, &mut live);
+        let driven = drive::run(&job, &mut live).map_err(|error| not_now(error, &runner));
         live.end();
-        let finished = finished.map_err(|error| not_now(error, &runner))?;
-        end(&finished, out)
+        let code = driven.and_then(|run| {
+            finished.push(run.clone());
+            end(&run, out)
+        });
+        telemetry::export(&opened, &finished, out);
+        code
     }
 
     /// Returns what the agent is given: a system prompt goes the way of system texts.
