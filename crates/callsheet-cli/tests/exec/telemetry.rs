@@ -240,20 +240,17 @@ fn a_receiver_that_fails_costs_a_warning_and_nothing_else() {
             format!("http://{closed}"),
             "HTTP export failed: network error",
         ),
-        ("http://user:word@[".to_owned(), "…"),
+        (
+            "http://user:word@[".to_owned(),
+            "invalid exporter configuration: OTEL_EXPORTER_OTLP_ENDPOINT: invalid endpoint '…': invalid authority",
+        ),
     ] {
         let (stderr, _) = with_broken(&endpoint);
         let warnings: Vec<&str> = stderr
             .lines()
             .filter(|line| line.starts_with("warning: "))
             .collect();
-        assert_eq!(warnings.len(), 1, "{stderr}");
-        assert!(
-            warnings[0].starts_with("warning: cannot export spans: "),
-            "{stderr}"
-        );
-        assert!(warnings[0].contains(said), "{stderr}");
-        assert!(!stderr.contains("user:word"), "{stderr}");
+        assert_eq!(warnings, [format!("warning: cannot export spans: {said}")]);
     }
 }
 

@@ -10,6 +10,7 @@ use opentelemetry_otlp::{
     Protocol, RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
 };
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkError;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 
 use super::endpoint;
@@ -83,7 +84,10 @@ fn post(spans: Vec<SpanData>, protocol: Protocol) -> Result<(), String> {
         .build()
         .map_err(|error| error.to_string())?;
     exporter.set_resource(&resource());
-    block_on(exporter.export(spans)).map_err(|error| error.to_string())
+    block_on(exporter.export(spans)).map_err(|error| match error {
+        OTelSdkError::InternalFailure(why) => why,
+        other => other.to_string(),
+    })
 }
 
 /// Returns what the environment says of this service.
