@@ -19,6 +19,7 @@ mod settings;
 mod store;
 mod table;
 mod target;
+mod telemetry;
 mod time;
 
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ use crate::output::{Output, human_tokens};
 use crate::project::Project;
 use crate::store::{self, Opened};
 use crate::table::one_line;
-use crate::target;
+use crate::{target, telemetry};
 
 /// The agents that are looked for when nobody says which, in this order.
 const LOOKED_FOR: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
@@ -151,7 +151,9 @@ pub(crate) fn open(project: &Project, out: Output) -> Result<Option<Opened>, Fai
     drop(opened);
     let opened = store::open_to_write(project)?;
     let home = store::folder(project);
-    tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
+    let settled = drive::settle(&opened.store, &opened.project, &home)?;
+    tell_settled(&settled, out);
+    telemetry::export(&opened, &settled, out);
     Ok(Some(opened))
 }
 

@@ -17,6 +17,8 @@ pub mod git;
 mod interrupt;
 pub mod launch;
 pub mod observe;
+#[cfg(feature = "otel")]
+pub mod otel;
 pub mod play;
 mod resolve;
 mod runner;

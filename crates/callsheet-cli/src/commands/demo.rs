@@ -223,7 +223,7 @@ fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failur
         talk: Talk::Quiet,
         ..out
     };
-    Ok(document(&errand.run(project, &mut runner, quiet)?))
+    Ok(document(&errand.run(project, &mut runner, quiet)?.run))
 }
 
 impl Step {

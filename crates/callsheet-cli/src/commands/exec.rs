@@ -18,7 +18,8 @@ use crate::options::{BudgetArgs, InputArgs, Keeping};
 use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
-use crate::{report, run, store};
+use crate::store::Opened;
+use crate::{report, run, store, telemetry};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
 ///
@@ -106,8 +107,11 @@ impl Args {
             script,
             probe: self.probe,
         };
-        let finished = errand.run(project, &mut runner, out)?;
-        end(&finished, out)
+        let done = errand.run(project, &mut runner, out)?;
+        let code = end(&done.run, out);
+        // Whoever waits for the result does not wait for its copy.
+        done.export(out);
+        code
     }
 
     /// Returns what the agent is given: a system prompt goes the way of system texts.
@@ -133,6 +137,20 @@ impl Args {
     }
 }
 
+/// A finished run, and all runs that were finished on the way.
+pub(crate) struct Done {
+    pub(crate) run: Run,
+    opened: Opened,
+    finished: Vec<Run>,
+}
+
+impl Done {
+    /// Sends what was finished to whoever collects spans, where that is asked for.
+    pub(crate) fn export(&self, out: Output) {
+        telemetry::export(&self.opened, &self.finished, out);
+    }
+}
+
 impl Errand {
     /// Hands a sealed prompt to a runner, and returns the finished run.
     pub(crate) fn run(
@@ -140,13 +158,14 @@ impl Errand {
         project: &Project,
         runner: &mut Resolved,
         out: Output,
-    ) -> Result<Run, Failure> {
+    ) -> Result<Done, Failure> {
         if let Some(Script::Recording(_, adapter)) = &self.script {
             runner.plays(adapter);
         }
         let opened = store::open_to_write(project)?;
         let home = store::folder(project);
-        run::tell_settled(&drive::settle(&opened.store, &opened.project, &home)?, out);
+        let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
+        run::tell_settled(&finished, out);
         say_terms(runner, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
@@ -174,9 +193,21 @@ impl Errand {
             probe: self.probe,
         };
         let mut live = Live::new(runner, out)?;
-        let finished = drive::run(&job, &mut live);
+        let driven = drive::run(&job, &mut live);
         live.end();
-        finished.map_err(|error| not_now(error, runner))
+        let run = match driven {
+            Ok(run) => run,
+            Err(error) => {
+                telemetry::export(&opened, &finished, out);
+                return Err(not_now(error, runner));
+            }
+        };
+        finished.push(run.clone());
+        Ok(Done {
+            run,
+            opened,
+            finished,
+        })
     }
 }
 

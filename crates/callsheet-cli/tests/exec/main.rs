@@ -9,4 +9,6 @@ mod desk;
 mod killed;
 mod show;
 mod stopping;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod torture;

@@ -51,6 +51,8 @@ const TERMINAL: &[&str] = &[
     "crossterm",
     "indicatif",
 ];
+/// Where it is allowed at all, nobody has to compile it who does not ask for it.
+const TELEMETRY: &[&str] = &["opentelemetry", "opentelemetry-otlp", "opentelemetry_sdk"];
 const ONE_ERROR_TYPE_PER_CRATE: &[&str] = &["anyhow", "color-eyre", "eyre"];
 
 /// Returns what the product code of a crate must not depend on; its tests may.
@@ -66,11 +68,12 @@ fn banned(krate: &str) -> Vec<&'static str> {
             CHANCE,
             HOME,
             TERMINAL,
+            TELEMETRY,
         ],
-        "callsheet-store" => &[HTTP_CLIENT, HTTP_PAGES, PROCESSES, TERMINAL],
+        "callsheet-store" => &[HTTP_CLIENT, HTTP_PAGES, PROCESSES, TERMINAL, TELEMETRY],
         "callsheet-run" => &[HTTP_PAGES, TERMINAL],
         "callsheet-server" => &[SQL, PROCESSES, TERMINAL],
-        "callsheet-cli" => &[SQL, PROCESSES],
+        "callsheet-cli" => &[SQL, PROCESSES, TELEMETRY],
         "callsheet-py" => &[
             ASYNC,
             SQL,
@@ -79,6 +82,7 @@ fn banned(krate: &str) -> Vec<&'static str> {
             PROCESSES,
             HOME,
             TERMINAL,
+            TELEMETRY,
         ],
         _ => &[],
     };
@@ -104,6 +108,8 @@ fn complaints(metadata: &Value) -> Vec<String> {
             let points_up = ours(name).is_some() && !allowed.contains(&name);
             if points_up || (in_product && banned.contains(&name)) {
                 complaints.push(format!("{krate} must not use {name}"));
+            } else if TELEMETRY.contains(&name) && dependency["optional"] != true {
+                complaints.push(format!("{krate} must use {name} behind a feature"));
             }
         }
     }
@@ -144,6 +150,11 @@ fn a_wrong_arrow_is_named() {
             {"name": "callsheet", "kind": null},
             {"name": "rusqlite", "kind": null},
             {"name": "callsheet-run", "kind": "dev"},
+            {"name": "opentelemetry", "kind": null, "optional": true},
+        ]},
+        {"name": "callsheet-run", "dependencies": [
+            {"name": "opentelemetry", "kind": null, "optional": true},
+            {"name": "opentelemetry-otlp", "kind": null, "optional": false},
         ]},
         {"name": "callsheet-utils", "dependencies": []},
     ]});
@@ -153,6 +164,8 @@ fn a_wrong_arrow_is_named() {
             "callsheet must not use tokio",
             "callsheet must not use dirs",
             "callsheet-store must not use callsheet-run",
+            "callsheet-store must not use opentelemetry",
+            "callsheet-run must use opentelemetry-otlp behind a feature",
             "callsheet-utils has no place in LAYERS",
         ]
     );

@@ -224,6 +224,11 @@ fn launch(
     // What is passed on has the variables of the runner, and a plan changes only what makes it work.
     let mut env = passed.clone();
     env.extend(plan.env.clone());
+    #[cfg(feature = "otel")]
+    if crate::otel::is_on(job.environment) {
+        let parent = crate::otel::traceparent(claim.run.id);
+        env.insert("TRACEPARENT".to_owned(), parent);
+    }
     let temporary = folder.temporary().to_string_lossy().into_owned();
     env.insert("TMPDIR".to_owned(), temporary);
     env.insert("CALLSHEET_RUN".to_owned(), claim.run.id.to_string());
