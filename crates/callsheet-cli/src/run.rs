@@ -274,7 +274,10 @@ fn delivered(document: &Value) -> Option<String> {
     let read = match prompt["read"].as_u64() {
         Some(read) if read == bytes => "all of it read".to_owned(),
         Some(read) => format!("{read} of it read"),
-        None => "as a file".to_owned(),
+        None if document["exit_code"].is_null() && document["signal"].is_null() => {
+            "never read".to_owned()
+        }
+        None => "how much was read is not known".to_owned(),
     };
     Some(format!("{bytes} bytes, {read}"))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Adapter, Limits, Permissions, RunError, Runner, Sheet, adapter};
+use crate::{Adapter, Limits, Permissions, RunError, Runner, Sheet, adapter, environment};
 
 /// What a project sets of its runners and of the CLIs behind them.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,12 @@ impl fmt::Debug for Resolved {
 }
 
 impl Resolved {
+    /// Tells whether the CLI gets a state folder of its own, in an environment.
+    pub fn isolates(&self, here: &BTreeMap<String, String>) -> bool {
+        let (_, has_key) = environment::passed(&self.runner, &self.sheet, here);
+        environment::isolated(self.runner.isolate, has_key)
+    }
+
     /// Reads the output as that of a recorded run of another adapter.
     pub fn plays(&mut self, recorded: &str) {
         if let Some(adapter) = adapter::find(recorded) {

@@ -32,7 +32,7 @@ pub struct Runner {
     pub profile: Option<String>,
     /// The script that the adapter `scripted` plays.
     pub script: Option<String>,
-    /// The run, or the bundle of one, that the adapter `replay` plays again.
+    /// The run that the adapter `replay` plays again.
     pub recording: Option<String>,
     /// How the adapter `command` hands the prompt over.
     pub prompt: PromptBy,

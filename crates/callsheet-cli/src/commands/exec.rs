@@ -166,10 +166,10 @@ impl Errand {
         let home = store::folder(project);
         let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
         run::tell_settled(&finished, out);
-        say_terms(runner, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
         let environment = run::environment();
+        say_terms(runner, runner.isolates(&environment), out);
         let cwd = run::real(project.root())?;
         let account = project.settings.accounts.get(&runner.account);
         let job = Job {
@@ -262,12 +262,18 @@ fn read_prompt(text: &str) -> Result<String, Failure> {
 }
 
 /// Says what the agent may do, before it does anything.
-fn say_terms(runner: &Resolved, out: Output) {
+fn say_terms(runner: &Resolved, isolates: bool, out: Output) {
     let model = runner.runner.model.as_deref();
     let model = model.map_or_else(String::new, |model| format!(", model {model}"));
     let permissions = runner.permissions.as_str();
+    // Programs that have no login have nothing to keep apart.
+    let login = match (runner.sheet.keys.is_empty(), isolates) {
+        (true, _) => "",
+        (false, true) => ", a state folder of its own",
+        (false, false) => ", your own login and configuration",
+    };
     out.say(&format!(
-        "runner {}: {}{model}, permissions {permissions}",
+        "runner {}: {}{model}, permissions {permissions}{login}",
         runner.name, runner.sheet.title
     ));
 }

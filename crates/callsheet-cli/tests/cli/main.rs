@@ -4,6 +4,7 @@ mod adapters;
 mod bundle;
 mod bundles;
 mod carried;
+mod database;
 mod determinism;
 mod diff;
 mod faults;

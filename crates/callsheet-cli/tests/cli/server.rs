@@ -5,54 +5,9 @@
     reason = "a server that cannot be used fails the test"
 )]
 
-use crate::project::{Project, skip};
+use crate::database::Database;
+use crate::project::Project;
 use crate::sealed::{export, said, seal, seal_by, shop};
-
-/// The variable with the URL of a server on which databases may be made.
-const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
-
-/// A database that goes when the test is over.
-struct Database {
-    server: String,
-    name: String,
-}
-
-impl Database {
-    /// Makes an empty database; none where there is no server, which is told and is a failure in CI.
-    fn new() -> Option<Self> {
-        let Ok(server) = std::env::var(SERVER) else {
-            skip(&format!(
-                "`{SERVER}` is not set, see `scripts/postgres --help`"
-            ));
-            return None;
-        };
-        let name = format!("callsheet_cli_{}", std::process::id());
-        let database = Self { server, name };
-        database.admin(&format!("create database {}", database.name));
-        Some(database)
-    }
-
-    fn admin(&self, sql: &str) {
-        let mut client = postgres::Client::connect(&self.server, postgres::NoTls).unwrap();
-        client.batch_execute(sql).unwrap();
-    }
-
-    fn url(&self) -> String {
-        let base = self.server.rsplit_once('/').unwrap().0;
-        format!("{base}/{}", self.name)
-    }
-
-    fn password(&self) -> String {
-        let login = self.server.split('@').next().unwrap();
-        login.rsplit(':').next().unwrap().to_owned()
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.admin(&format!("drop database {} with (force)", self.name));
-    }
-}
 
 /// Returns what a command says, without what differs from server to server.
 fn told(project: &Project, database: &Database, args: &[&str]) -> String {

@@ -4,9 +4,16 @@
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod project;
 
+#[path = "../cli/database.rs"]
+#[expect(dead_code, reason = "other tests use what these do not")]
+mod database;
+
 mod accounts;
 mod desk;
+mod doctor;
+mod follow;
 mod killed;
+mod server;
 mod show;
 mod stopping;
 #[cfg(feature = "otel")]
