@@ -289,7 +289,7 @@ impl Git {
 }
 
 /// Copies an index with its time, by which git tells files that changed in the same moment.
-fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let time = fs::metadata(from)?.modified()?;
     fs::File::options().write(true).open(to)?.set_modified(time)
