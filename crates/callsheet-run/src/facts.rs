@@ -36,10 +36,33 @@ pub(crate) fn before(cwd: &Path, folder: &Path) -> Before {
     let Ok(git) = Git::open(cwd) else {
         return Before::default();
     };
+    // One question for everything that costs next to nothing; it fails where there is no commit yet.
+    let asked = [
+        &PATHS[..],
+        &["HEAD^{commit}", "--symbolic-full-name", "HEAD"],
+    ]
+    .concat();
+    let [index, objects, head, branch] = match lines(&git, &asked) {
+        Some(found) => found.map(Some),
+        None => {
+            let [index, objects] =
+                lines(&git, &PATHS).map_or([None, None], |found| found.map(Some));
+            [
+                index,
+                objects,
+                None,
+                line(&git, &["symbolic-ref", "--quiet", "HEAD"]),
+            ]
+        }
+    };
+    let own = index
+        .zip(objects)
+        .and_then(|paths| Own::of(&git, folder, &paths));
     Before {
-        branch: line(&git, &["symbolic-ref", "--quiet", "--short", "HEAD"]),
-        head: head(&git),
-        tree: tree(&git, folder),
+        // Without a branch, git names `HEAD` itself.
+        branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
+        head,
+        tree: own.and_then(|own| own.tree()),
     }
 }
 
@@ -48,16 +71,41 @@ pub(crate) fn after(cwd: &Path, folder: &Path, start: Option<&str>) -> After {
     let Ok(git) = Git::open(cwd) else {
         return After::default();
     };
-    let status = git.run(&["status", "--porcelain=v2", "-z"], BOUNDS).ok();
+    let args = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--no-ahead-behind",
+        "-z",
+    ];
+    let status = git.run(&args, BOUNDS).ok();
+    let fields = |status: &[u8]| -> Vec<Vec<u8>> {
+        let fields = status.split(|byte| *byte == 0);
+        fields
+            .filter(|field| !field.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect()
+    };
+    let fields = status.as_deref().map(fields);
+    let changed = || {
+        let [index, objects] = lines(&git, &PATHS)?;
+        let own = Own::of(&git, folder, &(index, objects))?;
+        own.changed(start?, &own.tree()?)
+    };
     After {
-        head: head(&git),
-        dirty: status.map(|status| !status.is_empty()),
-        changed_files: start.and_then(|start| changed(&git, folder, start, &tree(&git, folder)?)),
+        head: fields.as_ref().and_then(|fields| head(fields)),
+        dirty: fields.map(|fields| fields.iter().any(|field| !field.starts_with(b"# "))),
+        changed_files: changed(),
     }
 }
 
-fn head(git: &Git) -> Option<String> {
-    line(git, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+/// Returns the commit that the status of a work tree names.
+fn head(fields: &[Vec<u8>]) -> Option<String> {
+    let told = fields
+        .iter()
+        .find_map(|field| field.strip_prefix(b"# branch.oid "))?;
+    let hash = String::from_utf8(told.to_vec()).ok()?;
+    Some(hash).filter(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn line(git: &Git, args: &[&str]) -> Option<String> {
@@ -65,54 +113,67 @@ fn line(git: &Git, args: &[&str]) -> Option<String> {
     Some(said.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())
 }
 
-/// Returns the tree that the files of a work tree make, those that git ignores left out.
-fn tree(git: &Git, folder: &Path) -> Option<String> {
-    let index = line(git, &GIT_PATH_OF_INDEX)?;
-    std::fs::create_dir_all(folder.join("objects")).ok()?;
-    // Where nothing was ever added there is no index, and everything is new.
-    let _ = copy_index(Path::new(&index), &folder.join("index"));
-    let own = own(git, folder)?;
-    own.run(&["add", "--all"], BOUNDS).ok()?;
-    line(&own, &["write-tree"])
+/// Returns an answer of so many lines; a path with a line break in it has another number of them, and is not taken apart.
+fn lines<const COUNT: usize>(git: &Git, args: &[&str]) -> Option<[String; COUNT]> {
+    let said = line(git, args)?;
+    let lines: Vec<String> = said.split('\n').map(str::to_owned).collect();
+    lines.try_into().ok()
 }
 
-fn changed(git: &Git, folder: &Path, start: &str, end: &str) -> Option<Vec<String>> {
-    let args = [
-        "diff-tree",
-        "-r",
-        "-z",
-        "--no-renames",
-        "--name-only",
-        start,
-        end,
-    ];
-    let said = own(git, folder)?.run(&args, BOUNDS).ok()?;
-    let names = said
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty());
-    Some(
-        names
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect(),
-    )
-}
-
-/// Returns a git that writes to the folder of the run and nowhere else.
-fn own(git: &Git, folder: &Path) -> Option<Git> {
-    let objects = line(git, &GIT_PATH_OF_OBJECTS)?;
-    Some(
-        git.clone()
-            .with_env("GIT_INDEX_FILE", folder.join("index"))
-            .with_env("GIT_OBJECT_DIRECTORY", folder.join("objects"))
-            .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
-    )
-}
-
-const GIT_PATH_OF_INDEX: [&str; 4] = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
-
-const GIT_PATH_OF_OBJECTS: [&str; 4] = [
+/// Asks where the index and the objects are.
+const PATHS: [&str; 6] = [
     "rev-parse",
     "--path-format=absolute",
     "--git-path",
+    "index",
+    "--git-path",
     "objects",
 ];
+
+/// A git that writes to the folder of the run and nowhere else.
+struct Own(Git);
+
+impl Own {
+    /// Takes the index of a repository along; the paths are those of the index and of the objects.
+    fn of(git: &Git, folder: &Path, (index, objects): &(String, String)) -> Option<Self> {
+        std::fs::create_dir_all(folder.join("objects")).ok()?;
+        // Where nothing was ever added there is no index, and everything is new.
+        let _ = copy_index(Path::new(index), &folder.join("index"));
+        Some(Self(
+            git.clone()
+                .with_env("GIT_INDEX_FILE", folder.join("index"))
+                .with_env("GIT_OBJECT_DIRECTORY", folder.join("objects"))
+                .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
+        ))
+    }
+
+    /// Returns the tree that the files of the work tree make, those that git ignores left out.
+    fn tree(&self) -> Option<String> {
+        self.0.run(&["add", "--all"], BOUNDS).ok()?;
+        line(&self.0, &["write-tree"])
+    }
+
+    /// Returns the files that differ between two trees.
+    fn changed(&self, start: &str, end: &str) -> Option<Vec<String>> {
+        if start == end {
+            return Some(Vec::new());
+        }
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-only",
+            start,
+            end,
+        ];
+        let said = self.0.run(&args, BOUNDS).ok()?;
+        let names = said.split(|byte| *byte == 0);
+        let names = names.filter(|name| !name.is_empty());
+        Some(
+            names
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .collect(),
+        )
+    }
+}

@@ -61,7 +61,7 @@ pub use follow::Follower;
 pub use gc::{Collected, Keep};
 pub use id::Id;
 pub use location::{Location, Server};
-pub use log::{LARGEST_RECORD, Record, StoredRecord, Stream};
+pub use log::{LARGEST_RECORD, Output, Record, StoredRecord, Stream};
 pub use project::Project;
 pub use prompt::{PromptFilter, SealedPrompt};
 pub use run::{NewRun, Run, RunKind, RunPage, RunState};

@@ -41,24 +41,36 @@ const QUICK: i32 = 3;
 thread_local! {
     /// What unpacks; to make one takes longer than to unpack a short text.
     static UNPACKER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+
+    /// What packs logs, for the same reason.
+    static QUICK_PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Packs a text by itself.
 pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
-    packed(text, LEVEL)
+    packed(text, |text| {
+        compress(&mut Compressor::new(LEVEL).ok()?, text)
+    })
 }
 
 /// Packs what comes faster than it is worth a second look.
 pub(crate) fn quickly(text: &[u8]) -> Vec<u8> {
-    packed(text, QUICK)
+    packed(text, |text| {
+        QUICK_PACKER.with_borrow_mut(|packer| {
+            let packer = match packer {
+                Some(packer) => packer,
+                None => packer.insert(Compressor::new(QUICK).ok()?),
+            };
+            compress(packer, text)
+        })
+    })
 }
 
-fn packed(text: &[u8], level: i32) -> Vec<u8> {
+fn packed(text: &[u8], compress: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
     if text.len() < LEAST {
         return raw(text);
     }
-    let compressed = Compressor::new(level).ok();
-    match compressed.and_then(|packer| compress(packer, text)) {
+    match compress(text) {
         // A tenth less is worth the time to unpack it.
         Some(frame) if frame.len() < text.len() / 10 * 9 => coded(ZSTD, &frame),
         _ => raw(text),
@@ -121,11 +133,11 @@ fn header(size: u64) -> Vec<u8> {
 fn difference(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
     let mut packer = Compressor::with_dictionary(LEVEL, base).ok()?;
     packer.set_parameter(CParameter::MinMatch(PIECE)).ok()?;
-    compress(packer, text)
+    compress(&mut packer, text)
 }
 
 /// Compresses a text into one frame and takes its header off.
-fn compress(mut packer: Compressor<'_>, text: &[u8]) -> Option<Vec<u8>> {
+fn compress(packer: &mut Compressor<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let size = text.len() as u64;
     if size > LARGEST {
         return None;

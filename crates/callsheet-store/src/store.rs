@@ -132,17 +132,23 @@ impl Store {
 
     /// Runs work in a transaction that may change something.
     ///
-    /// The work may run more than once, and only the last time counts.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    /// The work may run more than once, and only the last time counts. It is sent before anybody waits for it.
+    pub(crate) fn write<T, F>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
-        let Some(queue) = &self.0.writes else {
-            let why = format!("the store `{}` is open for reading only", self.0.location);
-            return Err(StoreError::refused(why));
+        let sent = match &self.0.writes {
+            Some(queue) => Ok(self.send(queue, true, work)),
+            None => {
+                let why = format!("the store `{}` is open for reading only", self.0.location);
+                Err(StoreError::refused(why))
+            }
         };
-        self.send(queue, true, work).await
+        async { sent?.await }
     }
 
     /// Runs work that looks at one state of the store.
@@ -180,17 +186,25 @@ impl Store {
         Ok(receiver)
     }
 
-    async fn send<T, F>(&self, queue: &Queue, writes: bool, work: F) -> Result<T, StoreError>
+    fn send<T, F>(
+        &self,
+        queue: &Queue,
+        writes: bool,
+        work: F,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, result) = Task::job(writes, work);
         queue.push(job);
-        result.await.unwrap_or_else(|_| {
-            let name = self.0.location.to_string();
-            Err(StoreError::unavailable(&name, "has been closed"))
-        })
+        let location = self.0.location.clone();
+        async move {
+            result.await.unwrap_or_else(|_| {
+                let name = location.to_string();
+                Err(StoreError::unavailable(&name, "has been closed"))
+            })
+        }
     }
 }
 

@@ -19,9 +19,11 @@ const READ: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Tail {
     file: File,
-    /// What was read and not handed out yet.
-    waiting: Vec<u8>,
-    /// How much of what waits has no newline for certain.
+    /// What was read; the beginning was handed out.
+    read: Vec<u8>,
+    /// How much of it was.
+    taken: usize,
+    /// How much of the rest has no newline for certain.
     searched: usize,
 }
 
@@ -32,7 +34,8 @@ impl Tail {
         file.seek(SeekFrom::Start(offset))?;
         Ok(Self {
             file,
-            waiting: Vec::new(),
+            read: Vec::new(),
+            taken: 0,
             searched: 0,
         })
     }
@@ -51,36 +54,49 @@ impl Tail {
 
     /// Returns what is left when nothing more will be written: a line without its end.
     pub(super) fn rest(&mut self) -> Option<Vec<u8>> {
-        let end = self.waiting.len();
+        let end = self.waiting().len();
         (end > 0).then(|| self.take(end))
     }
 
     /// Returns where the next piece ends: after the last newline within its size, else after the first one at all.
     fn end(&mut self) -> Option<usize> {
-        let window = &self.waiting[..self.waiting.len().min(PIECE)];
+        let waiting = &self.read[self.taken..];
+        let window = &waiting[..waiting.len().min(PIECE)];
         if let Some(at) = memchr::memrchr(b'\n', window) {
             return Some(at + 1);
         }
         let from = self.searched.max(window.len());
-        if let Some(at) = memchr::memchr(b'\n', &self.waiting[from..]) {
+        if let Some(at) = memchr::memchr(b'\n', &waiting[from..]) {
             return Some((from + at + 1).min(LONGEST_LINE));
         }
-        self.searched = self.waiting.len();
-        (self.waiting.len() >= LONGEST_LINE).then_some(LONGEST_LINE)
+        self.searched = waiting.len();
+        (waiting.len() >= LONGEST_LINE).then_some(LONGEST_LINE)
+    }
+
+    /// Returns what was read and not handed out yet.
+    fn waiting(&self) -> &[u8] {
+        &self.read[self.taken..]
     }
 
     fn take(&mut self, end: usize) -> Vec<u8> {
-        let rest = self.waiting.split_off(end);
+        let piece = self.waiting()[..end].to_vec();
+        self.taken += end;
         self.searched = 0;
-        std::mem::replace(&mut self.waiting, rest)
+        piece
     }
 
     fn fill(&mut self) -> io::Result<usize> {
-        let before = self.waiting.len();
+        self.read.drain(..self.taken);
+        self.taken = 0;
+        if self.read.is_empty() {
+            // A long line leaves no room behind.
+            self.read.shrink_to(2 * READ);
+        }
+        let before = self.read.len();
         let mut limited = (&mut self.file).take(READ as u64);
-        match limited.read_to_end(&mut self.waiting) {
+        match limited.read_to_end(&mut self.read) {
             Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
-            _ => Ok(self.waiting.len() - before),
+            _ => Ok(self.read.len() - before),
         }
     }
 }

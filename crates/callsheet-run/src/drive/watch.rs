@@ -1,15 +1,16 @@
 //! Watching a run: its output is stored as it comes, its clocks are kept, and it is stopped when it has to be.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use callsheet::Event;
-use callsheet_store::{Claim, StoreError, block_on};
+use callsheet_store::{Claim, Output, StoreError, block_on};
 use serde_json::{Value, json};
 
 use super::clocks::{Clocks, Expired};
 use super::folder::RunFolder;
-use super::ingest::{Batch, Ingest};
+use super::ingest::{Batch, Ingest, Seen};
 use super::start::Started;
 use super::tail::Tail;
 use super::{Job, LEASE, Live, Watcher};
@@ -126,6 +127,17 @@ pub(super) fn watch(
     })
 }
 
+type Answer = Pin<Box<dyn Future<Output = Result<Vec<i64>, StoreError>>>>;
+
+/// What the store was asked to keep.
+struct Pending {
+    output: Output,
+    answer: Answer,
+    /// What is shown once it is stored.
+    news: Vec<Event>,
+    seen: Seen,
+}
+
 struct Watch<'a> {
     job: &'a Job<'a>,
     claim: Claim,
@@ -135,6 +147,9 @@ struct Watch<'a> {
     stdout: Tail,
     stderr: Tail,
     ingest: Ingest,
+    pending: Option<Pending>,
+    /// What the stored events add up to; `ingest` has read further.
+    seen: Seen,
     steps: Steps,
     clocks: Clocks,
     /// How many bytes were read.
@@ -165,6 +180,8 @@ impl<'a> Watch<'a> {
             folder,
             stdout,
             stderr,
+            pending: None,
+            seen: Seen::default(),
             steps: Steps::default(),
             clocks: Clocks::default(),
             kept: 0,
@@ -185,14 +202,21 @@ impl<'a> Watch<'a> {
             let mut batch = self.read(over)?;
             self.journal(&mut batch);
             let quiet = batch.is_empty();
+            let output = Output::new(&batch.records, &batch.events)?;
+            // Until here, the batch before this one was on its way to the disk.
+            let news = self.stored()?;
             if !quiet {
-                self.store(&batch)?;
+                self.pending = Some(Pending {
+                    answer: self.send(&output),
+                    output,
+                    news: batch.events.into_iter().map(|(_, event)| event).collect(),
+                    seen: self.ingest.seen().clone(),
+                });
             }
+            self.show(watcher, &news);
             if over && quiet {
                 return Ok(());
             }
-            let news: Vec<Event> = batch.events.into_iter().map(|(_, event)| event).collect();
-            self.show(watcher, &news);
             self.keep_claim()?;
             self.stop_if_needed(watcher)?;
             if quiet {
@@ -248,14 +272,22 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Stores a batch; a store that refuses for a while costs the agent its life, not the record.
-    fn store(&mut self, batch: &Batch) -> Result<(), RunError> {
+    fn send(&self, output: &Output) -> Answer {
+        Box::pin(self.job.store.append_ready(&self.claim, output))
+    }
+
+    /// Waits until what is pending is stored, and returns what it means.
+    ///
+    /// A store that refuses for a while costs the agent its life, not the record.
+    fn stored(&mut self) -> Result<Vec<Event>, RunError> {
+        let Some(pending) = self.pending.take() else {
+            return Ok(Vec::new());
+        };
         let since = Instant::now();
+        let mut answer = pending.answer;
         loop {
-            let (records, events) = (batch.records.clone(), batch.events.clone());
-            let stored = block_on(self.job.store.append_output(&self.claim, records, events));
-            match stored {
-                Ok(_) => return Ok(()),
+            match block_on(answer) {
+                Ok(_) => break,
                 Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {
                     self.no_room |= self.folder.has_no_room();
                 }
@@ -266,7 +298,10 @@ impl<'a> Watch<'a> {
                 Err(error) => return Err(error.into()),
             }
             std::thread::sleep(ASK);
+            answer = self.send(&pending.output);
         }
+        self.seen = pending.seen;
+        Ok(pending.news)
     }
 
     fn keep_claim(&mut self) -> Result<(), RunError> {
@@ -329,7 +364,7 @@ impl<'a> Watch<'a> {
         watcher.live(&Live {
             run: self.claim.run.id,
             elapsed: self.began.elapsed(),
-            seen: self.ingest.seen(),
+            seen: &self.seen,
             news,
             stopping: self.stopped.is_some(),
         });

@@ -10,6 +10,8 @@ use crate::claim::Claim;
 use crate::db::{Row, Tx, Value, groups};
 use crate::{Id, Store, StoreError, mark, pack};
 
+pub use output::Output;
+
 /// The largest record that is kept, and the most that a stored one may unfold to.
 pub const LARGEST_RECORD: usize = 64 << 20;
 
@@ -98,10 +100,7 @@ impl Store {
     ) -> Result<Vec<i64>, StoreError> {
         let claim = claim.clone();
         // Compressing here leaves the one thread that writes to its disk.
-        let packed = records
-            .into_iter()
-            .map(packed)
-            .collect::<Result<Vec<_>, _>>()?;
+        let packed = records.iter().map(packed).collect::<Result<Vec<_>, _>>()?;
         if packed.is_empty() {
             return Ok(Vec::new());
         }
@@ -179,7 +178,7 @@ pub(crate) fn put(tx: &mut dyn Tx, run: i64, records: Vec<StoredRecord>) -> Resu
             stream,
             data,
         } = stored;
-        Ok(((seq, at), packed(Record { stream, data })?))
+        Ok(((seq, at), packed(&Record { stream, data })?))
     });
     let records = records.collect::<Result<Vec<_>, StoreError>>()?;
     let rows: Vec<_> = records
@@ -245,7 +244,7 @@ fn read(
     Ok(records)
 }
 
-fn packed(record: Record) -> Result<Packed, StoreError> {
+fn packed(record: &Record) -> Result<Packed, StoreError> {
     let Record { stream, data } = record;
     if data.len() > LARGEST_RECORD {
         let why = format!(
@@ -255,9 +254,9 @@ fn packed(record: Record) -> Result<Packed, StoreError> {
         return Err(StoreError::refused(why));
     }
     Ok(Packed {
-        stream,
+        stream: *stream,
         bytes: i64::try_from(data.len()).unwrap_or(i64::MAX),
-        data: pack::quickly(&data),
+        data: pack::quickly(data),
     })
 }
 

@@ -1,9 +1,12 @@
 //! What a run said and what that means, stored together: records and the events that were read out of them.
 
-use callsheet::Event;
-use serde_json::Value as Json;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
-use super::{Record, append, packed};
+use callsheet::Event;
+
+use super::{Packed, Record, append, packed};
 use crate::claim::Claim;
 use crate::event::{self, EventRow};
 use crate::{Store, StoreError};
@@ -18,59 +21,99 @@ struct Told {
     payload: String,
 }
 
-impl Store {
-    /// Stores records and events of a run, each in their order; all of them or none. Returns the numbers of the records.
+/// Records and events of a run that are ready to be stored: what takes time is done, and trying again costs nothing.
+#[derive(Clone)]
+pub struct Output(Arc<Parts>);
+
+struct Parts {
+    records: Vec<Packed>,
+    events: Vec<Told>,
+}
+
+impl Output {
+    /// Makes records and events ready.
     ///
     /// An event with `Some(index)` was read out of `records[index]`: its payload gets the field `record` with the number
     /// of that record.
+    pub fn new(records: &[Record], events: &[(Option<usize>, Event)]) -> Result<Self, StoreError> {
+        let told = |(record, event): &(Option<usize>, Event)| told(*record, event, records.len());
+        Ok(Self(Arc::new(Parts {
+            events: events.iter().map(told).collect::<Result<_, _>>()?,
+            records: records.iter().map(packed).collect::<Result<_, _>>()?,
+        })))
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output")
+            .field("records", &self.0.records.len())
+            .field("events", &self.0.events.len())
+            .finish()
+    }
+}
+
+impl Store {
+    /// Stores records and events of a run, each in their order; all of them or none. Returns the numbers of the records.
+    ///
+    /// What they are to each other is said at [`Output::new`].
     pub async fn append_output(
         &self,
         claim: &Claim,
         records: Vec<Record>,
         events: Vec<(Option<usize>, Event)>,
     ) -> Result<Vec<i64>, StoreError> {
-        let claim = claim.clone();
-        let count = records.len();
-        // Like compressing, this leaves the one thread that writes to its disk.
-        let told = events
-            .into_iter()
-            .map(|(record, event)| told(record, event, count))
-            .collect::<Result<Vec<_>, _>>()?;
-        let packed = records
-            .into_iter()
-            .map(packed)
-            .collect::<Result<Vec<_>, _>>()?;
-        if packed.is_empty() && told.is_empty() {
-            return Ok(Vec::new());
+        let output = Output::new(&records, &events)?;
+        self.append_ready(claim, &output).await
+    }
+
+    /// Does the same with what is ready. It is on its way when this returns, whether anybody waits for the answer or not.
+    pub fn append_ready(
+        &self,
+        claim: &Claim,
+        output: &Output,
+    ) -> impl Future<Output = Result<Vec<i64>, StoreError>> + Send + use<> {
+        let (claim, output) = (claim.clone(), output.clone());
+        let nothing = output.0.records.is_empty() && output.0.events.is_empty();
+        let answer = (!nothing).then(|| {
+            self.write(move |tx| {
+                let seqs = append(tx, &claim, &output.0.records)?;
+                let rows = output.0.events.iter().map(|told| EventRow {
+                    at: None,
+                    kind: &told.kind,
+                    payload: told.numbered(&seqs),
+                    run: Some(claim.key),
+                });
+                event::append_rows(tx, &claim.project, rows.collect())?;
+                Ok(seqs)
+            })
+        });
+        async {
+            match answer {
+                Some(answer) => answer.await,
+                None => Ok(Vec::new()),
+            }
         }
-        self.write(move |tx| {
-            let seqs = append(tx, &claim, &packed)?;
-            let rows = told.iter().map(|told| EventRow {
-                at: None,
-                kind: &told.kind,
-                payload: told.numbered(&seqs),
-                run: Some(claim.key),
-            });
-            event::append_rows(tx, &claim.project, rows.collect())?;
-            Ok(seqs)
-        })
-        .await
     }
 }
 
-fn told(record: Option<usize>, mut event: Event, count: usize) -> Result<Told, StoreError> {
+fn told(record: Option<usize>, event: &Event, count: usize) -> Result<Told, StoreError> {
+    let mut payload = Cow::Borrowed(&event.payload);
     if let Some(index) = record {
         if index >= count {
             let why =
                 format!("an event is about record {index} of {count} that are stored with it");
             return Err(StoreError::refused(why));
         }
-        event.payload.shift_remove(RECORD);
+        if payload.contains_key(RECORD) {
+            payload.to_mut().shift_remove(RECORD);
+        }
     }
     Ok(Told {
         record,
-        kind: event.kind,
-        payload: Json::Object(event.payload).to_string(),
+        kind: event.kind.clone(),
+        // Values with text keys only: writing them cannot fail.
+        payload: serde_json::to_string(&*payload).unwrap_or_default(),
     })
 }
 

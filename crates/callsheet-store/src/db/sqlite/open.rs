@@ -56,6 +56,11 @@ impl File {
         &self.store
     }
 
+    /// Returns how long to wait for others who write.
+    pub(super) fn busy(&self) -> Duration {
+        self.busy
+    }
+
     /// Opens the file for writing, makes it where there is none, and brings it to the schema of this program.
     pub(crate) fn writer(&self) -> Result<Connection, StoreError> {
         let made = self.make_folder()?;

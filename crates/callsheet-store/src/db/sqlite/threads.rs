@@ -3,16 +3,28 @@
 //! The writer takes all jobs that wait into one transaction, so that one sync of the disk serves them all; each job
 //! still fails alone. Nobody hears of a success before the commit.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use rusqlite::Connection;
 
-use super::fault::told;
+use super::fault::{is_busy, told};
 use super::open::Reader;
+use super::watch::version_of;
 use super::{File, Session};
 use crate::StoreError;
 use crate::db::{Job, Queue};
 
 /// The most jobs that share a commit.
 const GROUP: usize = 256;
+
+/// How long to wait before a transaction is tried again: at first, and later. Everybody asks as often as those who wait
+/// longer, so that a crowd of processes gets in one by one; SQLite's own way prefers whoever came last.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(1),
+    Duration::from_millis(3),
+    Duration::from_millis(10),
+];
 
 /// How often a read is repeated because the file changed below it.
 const REPEATS: usize = 3;
@@ -35,6 +47,9 @@ impl Writer {
     /// Opens the file for writing.
     pub(crate) fn open(file: File) -> Result<Self, StoreError> {
         let connection = file.writer()?;
+        // It waits for others in its own way, and only for a transaction to begin.
+        let waits = connection.busy_timeout(Duration::ZERO);
+        waits.map_err(|error| told(file.store(), &error))?;
         Ok(Self { connection, file })
     }
 
@@ -68,13 +83,37 @@ impl Writer {
 
     /// Runs jobs in one transaction and returns what became of each.
     fn attempt(&self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, Lost> {
-        self.run("begin immediate").map_err(Lost::AtBegin)?;
+        self.begin().map_err(Lost::AtBegin)?;
         let mut verdicts = Vec::with_capacity(jobs.len());
         for job in jobs {
             verdicts.push(self.step(job.as_mut())?);
         }
         self.run("commit").map_err(|error| self.broken(error))?;
         Ok(verdicts)
+    }
+
+    /// Begins a transaction. As long as others commit theirs, this one has its turn to come, however many they are.
+    fn begin(&self) -> Result<(), StoreError> {
+        let mut pauses = PAUSES.into_iter();
+        let mut waiting: Option<(Instant, Option<i64>)> = None;
+        loop {
+            let begun = execute(&self.connection, "begin immediate");
+            let error = match begun {
+                Err(error) if is_busy(&error) => error,
+                other => return other.map_err(|error| told(self.file.store(), &error)),
+            };
+            let seen = || (Instant::now(), version_of(&self.connection));
+            let (since, version) = *waiting.get_or_insert_with(seen);
+            if since.elapsed() >= self.file.busy() {
+                let now = seen();
+                if now.1 == version {
+                    return Err(told(self.file.store(), &error));
+                }
+                waiting = Some(now);
+            }
+            let [.., longest] = PAUSES;
+            sleep(pauses.next().unwrap_or(longest));
+        }
     }
 
     /// Runs one job so that its failure leaves the others alone.
@@ -151,9 +190,10 @@ fn snapshot(connection: &Connection, file: &File, job: &mut dyn Job) -> Result<(
 }
 
 fn run(connection: &Connection, store: &str, sql: &str) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.raw_execute())
-        .map(|_| ())
-        .map_err(|error| told(store, &error))
+    execute(connection, sql).map_err(|error| told(store, &error))
+}
+
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.raw_execute().map(|_| ())
 }

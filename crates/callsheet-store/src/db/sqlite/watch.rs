@@ -33,7 +33,8 @@ pub(crate) fn watch(file: &File, stop: &Stop, changed: &dyn Fn()) {
     }
 }
 
-fn version_of(connection: &Connection) -> Option<i64> {
+/// Returns a number that changes when another connection commits something.
+pub(super) fn version_of(connection: &Connection) -> Option<i64> {
     connection
         .query_row("pragma data_version", [], |row| row.get(0))
         .ok()
