@@ -1,7 +1,5 @@
 //! Runs whose store is a PostgreSQL server: driven, stopped from elsewhere, and settled after a kill.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::process::Stdio;
 
 use crate::database::Database;
