@@ -12,8 +12,8 @@ const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
 
 /// A database that goes when the test is over.
 pub(crate) struct Database {
-    server: String,
-    name: String,
+    pub(crate) server: String,
+    pub(crate) name: String,
 }
 
 impl Database {
