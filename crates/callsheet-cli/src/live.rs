@@ -1,45 +1,78 @@
 //! The live line of a run: who, how long, the last tool, tokens, cost. On a terminal it moves; elsewhere tools are lines.
+//!
+//! A thread of its own prints, and what nobody reads is dropped: a terminal that is stuck must not stop the clocks of a run.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use callsheet_run::drive::{self, Watcher};
 use callsheet_run::{Interrupts, Resolved};
-
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::{Output, Talk, human_tokens};
 use crate::table::one_line;
 
+/// How much may wait for a reader.
+const WAITING: usize = 256;
+
+/// How long the end waits for a reader.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Something to print.
+enum Line {
+    /// The line that moves, in the place of the one before.
+    Moving(String),
+    /// A line that stays.
+    Said(String),
+    Noted(String),
+}
+
 /// Shows a run while it lasts, and listens for Ctrl-C.
 pub(crate) struct Live {
     runner: String,
-    out: Output,
     interrupts: Interrupts,
     terminal: bool,
-    shown: bool,
     stops: usize,
+    lines: Option<SyncSender<Line>>,
+    printed: Receiver<()>,
 }
 
 impl Live {
     /// Begins to listen.
     pub(crate) fn new(runner: &Resolved, out: Output) -> Result<Self, Failure> {
+        let (lines, waiting) = sync_channel(WAITING);
+        let (done, printed) = channel();
+        let interrupts = Interrupts::catch()?;
+        std::thread::Builder::new()
+            .name("callsheet-live".to_owned())
+            .spawn(move || {
+                print(&waiting, out);
+                // Nobody waits any more where the reader was too slow.
+                let _ = done.send(());
+            })
+            .map_err(|cause| Failure::refused("cannot show the run", &cause))?;
         Ok(Self {
             runner: runner.name.clone(),
-            interrupts: Interrupts::catch()?,
+            interrupts,
             terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
-            out,
-            shown: false,
             stops: 0,
+            lines: Some(lines),
+            printed,
         })
     }
 
     /// Takes the line away.
     pub(crate) fn end(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            // The line is a courtesy; a terminal that is gone does not matter.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        self.lines = None;
+        let _ = self.printed.recv_timeout(PATIENCE);
+    }
+
+    fn print(&self, line: Line) {
+        if let Some(lines) = &self.lines {
+            // Everything is stored; what is not shown is not lost.
+            let _ = lines.try_send(line);
         }
     }
 }
@@ -47,20 +80,15 @@ impl Live {
 impl Watcher for Live {
     fn live(&mut self, live: &drive::Live<'_>) {
         if self.terminal {
-            let line = line(&self.runner, live);
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
-            self.shown = true;
+            self.print(Line::Moving(line(&self.runner, live)));
             return;
         }
-        for call in live
-            .news
-            .iter()
-            .filter(|event| event.kind == "agent:tool_call")
-        {
+        let calls = live.news.iter();
+        for call in calls.filter(|event| event.kind == "agent:tool_call") {
             let tool = call.payload.get("name").and_then(Value::as_str);
             let tool = one_line(tool.unwrap_or_default());
-            self.out
-                .say(&format!("{}  {}  {tool}", self.runner, clock(live.elapsed)));
+            let elapsed = clock(live.elapsed);
+            self.print(Line::Said(format!("{}  {elapsed}  {tool}", self.runner)));
         }
     }
 
@@ -68,19 +96,46 @@ impl Watcher for Live {
         let stops = self.interrupts.count();
         if stops > self.stops {
             self.stops = stops;
-            self.end();
-            self.out.say(match stops {
+            let said = match stops {
                 1 => "stopping the agent; once more ends it at once",
                 _ => "ending the agent",
-            });
+            };
+            self.print(Line::Said(said.to_owned()));
         }
         stops
     }
 
     fn note(&mut self, line: &str) {
-        self.end();
-        self.out.note(line);
+        self.print(Line::Noted(line.to_owned()));
     }
+}
+
+/// Prints lines until there are no more, and takes the one that moves away.
+fn print(lines: &Receiver<Line>, out: Output) {
+    let mut shown = false;
+    let clear = |shown: &mut bool| {
+        if std::mem::take(shown) {
+            // The line is a courtesy; a terminal that is gone does not matter.
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    };
+    for line in lines {
+        match line {
+            Line::Moving(line) => {
+                let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
+                shown = true;
+            }
+            Line::Said(line) => {
+                clear(&mut shown);
+                out.say(&line);
+            }
+            Line::Noted(line) => {
+                clear(&mut shown);
+                out.note(&line);
+            }
+        }
+    }
+    clear(&mut shown);
 }
 
 fn line(runner: &str, live: &drive::Live<'_>) -> String {

@@ -118,7 +118,9 @@ pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure
 /// Opens the store of a project for writing, and makes it where there is none.
 pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
     let location = location(project)?;
-    make_folder(project)?;
+    if location.file().is_some() {
+        make_folder(project)?;
+    }
     let store = progress::during("opening the store", || {
         Store::open(&location, Access::Write)
     })?;
@@ -134,7 +136,7 @@ pub(crate) fn folder(project: &Project) -> PathBuf {
 }
 
 /// Makes the folder; what is in it is nothing for a repository.
-fn make_folder(project: &Project) -> Result<(), Failure> {
+pub(crate) fn make_folder(project: &Project) -> Result<(), Failure> {
     let folder = project.root().join(FOLDER);
     if folder.is_dir() {
         return Ok(());

@@ -163,6 +163,8 @@ impl Errand {
             runner.plays(adapter);
         }
         let opened = store::open_to_write(project)?;
+        // The files of a run are on this machine, wherever its record is.
+        store::make_folder(project)?;
         let home = store::folder(project);
         let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
         run::tell_settled(&finished, out);

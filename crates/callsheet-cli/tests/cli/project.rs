@@ -212,12 +212,10 @@ fn without_times(text: &str) -> String {
     }
     let lines = shown.split_inclusive('\n');
     let shown: String = lines
-        .map(|line| {
-            if line.starts_with("took  ") {
-                "took       [TOOK]\n"
-            } else {
-                line
-            }
+        .map(|line| match line.split("  ").next() {
+            Some("took") => "took       [TOOK]\n".to_owned(),
+            Some("head") => format!("head       [HEAD]{}\n", dirt(line)),
+            _ => line.to_owned(),
         })
         .collect();
     let key = "\"sealed_at\": ";
@@ -229,6 +227,13 @@ fn without_times(text: &str) -> String {
         masked.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
     }
     masked
+}
+
+/// Returns what a line about commits says of files that are not committed.
+fn dirt(line: &str) -> &str {
+    line.trim_end()
+        .find(',')
+        .map_or("", |at| &line.trim_end()[at..])
 }
 
 /// Returns the arguments of a line without quotes.

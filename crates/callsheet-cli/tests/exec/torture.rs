@@ -174,6 +174,46 @@ fn a_program_that_is_not_there() {
     desk.assert_clean();
 }
 
+#[test]
+fn a_reader_that_does_not_read_stops_no_run() {
+    let call = "[[steps]]\ncall = { tool = \"a-tool-with-a-name-of-some-length\" }\n";
+    let desk = Desk::with_script(&call.repeat(3000));
+    let mut command = desk.command(&["--json"]);
+    command.stdout(std::process::Stdio::null());
+    // More than a pipe holds, and nobody takes any of it.
+    let mut child = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut status = None;
+    crate::desk::wait_for("the program ends", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert_eq!(status.unwrap().code(), Some(0));
+    assert_eq!(desk.runs()[0]["status"], "completed");
+    desk.assert_clean();
+}
+
+#[test]
+fn a_run_that_cannot_have_its_folder() {
+    let desk = Desk::with_shell("echo up", "");
+    assert_eq!(desk.exec(&[]).code(), Some(0));
+    let runs = desk.project.path(".callsheet/runs");
+    std::fs::remove_dir(&runs).unwrap();
+    std::fs::write(&runs, "in the way").unwrap();
+    let refused = desk.exec(&[]);
+    assert_eq!(refused.code(), Some(3));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        said.contains("error: cannot make the folder of the run: "),
+        "{said}"
+    );
+    let run = &desk.runs()[0];
+    assert_eq!(run["state"], "finished");
+    assert_eq!(run["class"], "environment");
+}
+
 /// A disk of a few megabytes, on which the whole project lies, is filled by the agent.
 #[test]
 fn a_full_disk() {

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Project, Run, Store, StoreError, block_on};
+use callsheet_store::{Claim, Project, Run, Store, StoreError, block_on};
 use serde_json::{Value, json};
 
+use super::Job;
 use super::clocks::Expired;
+use super::folder::RunFolder;
 use super::start::now;
 use super::watch::{Ended, Steps, Stopped};
 use crate::account::{self, Standings};
@@ -44,6 +46,23 @@ pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> 
     Ok(block_on(
         scene.store.run(scene.project, ended.claim.run.id.as_str()),
     )?)
+}
+
+/// Finishes a run whose agent the machine did not let start; what else goes wrong is settled from the evidence.
+pub(super) fn give_up(job: &Job<'_>, claim: &Claim, error: &RunError) {
+    if !matches!(error, RunError::Refused { .. }) {
+        return;
+    }
+    let outcome = json!({
+        "status": Status::Failed,
+        "class": Class::Environment,
+        "reason": error.to_string(),
+        "charged": false,
+    });
+    // A store that refuses as well leaves the run to whoever settles it.
+    if let Ok(true) = block_on(job.store.finish_run(claim, &outcome)) {
+        let _ = RunFolder::of(job.home, claim.run.id.as_str()).remove();
+    }
 }
 
 fn merge(into: &mut Value, from: Value) {

@@ -102,8 +102,17 @@ pub trait Watcher {
 
 /// Runs an agent and returns the finished run.
 pub fn run(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
-    let started = start::start(job, watcher)?;
-    let ended = watch::watch(job, started, watcher)?;
+    let claimed = start::claim(job)?;
+    let claim = claimed.claim.clone();
+    let driven = start::prepare(job, claimed, watcher)
+        .and_then(|started| watch::watch(job, started, watcher));
+    let ended = match driven {
+        Ok(ended) => ended,
+        Err(error) => {
+            end::give_up(job, &claim, &error);
+            return Err(error);
+        }
+    };
     let scene = end::Scene {
         store: job.store,
         project: job.project,

@@ -32,8 +32,16 @@ pub(super) fn now() -> i64 {
     })
 }
 
-/// Claims a run, and puts everything in place that its agent needs.
-pub(super) fn start(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Started, RunError> {
+/// A run that is claimed, with what was found out on the way.
+pub(super) struct Claimed {
+    pub(super) claim: Claim,
+    passed: BTreeMap<String, String>,
+    isolate: bool,
+    command: Vec<String>,
+}
+
+/// Claims a run, if it can be planned and nothing stands in its way.
+pub(super) fn claim(job: &Job<'_>) -> Result<Claimed, RunError> {
     check_size(job)?;
     let (passed, has_key) =
         environment::passed(&job.runner.runner, &job.runner.sheet, job.environment);
@@ -42,8 +50,26 @@ pub(super) fn start(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Started,
     let command = native(job, &passed);
     let trial = order(job, Path::new("/"), &command, (isolate, &passed));
     job.runner.adapter.plan(&trial)?;
+    Ok(Claimed {
+        claim: admitted(job)?,
+        passed,
+        isolate,
+        command,
+    })
+}
 
-    let claim = claim(job)?;
+/// Puts everything in place that an agent needs, and on record what it is given.
+pub(super) fn prepare(
+    job: &Job<'_>,
+    claimed: Claimed,
+    watcher: &mut dyn Watcher,
+) -> Result<Started, RunError> {
+    let Claimed {
+        claim,
+        passed,
+        isolate,
+        command,
+    } = claimed;
     let folder = RunFolder::of(job.home, claim.run.id.as_str());
     let order = order(job, folder.path(), &command, (isolate, &passed));
     let plan = job.runner.adapter.plan(&order)?;
@@ -141,7 +167,7 @@ fn order<'a>(
 }
 
 /// Claims a new run, if the limits and the account allow it.
-fn claim(job: &Job<'_>) -> Result<Claim, RunError> {
+fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
     let standings = standings(job)?;
     let runner = job.runner;
     let new = NewRun {
