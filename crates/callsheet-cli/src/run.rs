@@ -145,12 +145,12 @@ pub(crate) fn open(project: &Project, out: Output) -> Result<Option<Opened>, Fai
     let Some(opened) = store::open_if_there(project)? else {
         return Ok(None);
     };
-    if drive::unsettled(&opened.store, &opened.project)?.is_empty() {
+    let home = store::folder(project);
+    if drive::is_settled(&opened.store, &opened.project, &home)? {
         return Ok(Some(opened));
     }
     drop(opened);
     let opened = store::open_to_write(project)?;
-    let home = store::folder(project);
     let settled = drive::settle(&opened.store, &opened.project, &home)?;
     tell_settled(&settled, out);
     telemetry::export(&opened, &settled, out);

@@ -12,8 +12,8 @@ use crate::desk::{Desk, survivors, wait_for};
 /// How often the program is killed; `./test --long` does it more often.
 fn rounds() -> u32 {
     match std::env::var_os("CALLSHEET_TEST_LONG") {
-        Some(_) => 100,
-        None => 20,
+        Some(_) => 400,
+        None => 100,
     }
 }
 
@@ -71,6 +71,17 @@ fn check(desk: &Desk, run: &Value) {
         log.matches("\"kind\":\"text\"").count(),
         "{events}\n{log}"
     );
+}
+
+#[test]
+fn a_folder_that_outlived_its_run_is_removed() {
+    let desk = Desk::with_script(SCRIPT);
+    let (document, _) = desk.document(&[]);
+    let id = document["id"].as_str().unwrap();
+    // As a kill between the end of the run and that of its folder leaves it.
+    desk.project
+        .file(&format!(".callsheet/runs/{id}/prompt"), "secret");
+    desk.assert_clean();
 }
 
 #[test]

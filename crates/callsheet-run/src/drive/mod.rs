@@ -22,7 +22,7 @@ use callsheet_store::{Id, Project, Run, RunKind, Store};
 
 pub use clocks::Expired;
 pub use ingest::Seen;
-pub use settle::{settle, unsettled};
+pub use settle::{is_settled, settle};
 
 use crate::{Resolved, RunError};
 

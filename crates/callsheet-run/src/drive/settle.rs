@@ -27,8 +27,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of each stream is taken; what a run may write at most is not known any more.
 const MOST_OUTPUT: u64 = 4 << 30;
 
+/// Tells whether there is nothing to settle: every run has its process, and no folder has lost its run.
+pub fn is_settled(store: &Store, project: &Project, home: &Path) -> Result<bool, RunError> {
+    let folders = RunFolder::all(home);
+    let lost = folders.iter().any(|name| is_over(store, project, name));
+    Ok(!lost && unsettled(store, project)?.is_empty())
+}
+
+/// Tells whether a folder belongs to a run that has finished.
+fn is_over(store: &Store, project: &Project, name: &str) -> bool {
+    let run = block_on(store.run(project, name));
+    run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name)
+}
+
 /// Returns the runs that say they are running, while the process that ran them is gone from this machine.
-pub fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
+fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
@@ -48,8 +61,7 @@ pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>,
         }
     }
     for name in RunFolder::all(home) {
-        let run = block_on(store.run(project, &name));
-        if run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name) {
+        if is_over(store, project, &name) {
             // Whoever comes next tries again.
             let _ = RunFolder::of(home, &name).remove();
         }
