@@ -108,7 +108,7 @@ impl Args {
             probe: self.probe,
         };
         let done = errand.run(project, &mut runner, out)?;
-        let code = end(&done.run, out);
+        let code = end(&done.run, &runner, out);
         // Whoever waits for the result does not wait for its copy.
         done.export(out);
         code
@@ -293,7 +293,7 @@ fn not_now(error: RunError, runner: &Resolved) -> Failure {
 }
 
 /// Prints what was observed; the last line is the id.
-fn end(finished: &Run, out: Output) -> Result<ExitCode, Failure> {
+fn end(finished: &Run, runner: &Resolved, out: Output) -> Result<ExitCode, Failure> {
     let document = document(finished);
     if out.json {
         out.document(&document)?;
@@ -305,6 +305,10 @@ fn end(finished: &Run, out: Output) -> Result<ExitCode, Failure> {
     Ok(if status == Some(Status::Completed.as_str()) {
         ExitCode::SUCCESS
     } else if document["class"] == "environment" && document["termination"].is_null() {
+        let install = &runner.sheet.install;
+        if !install.is_empty() {
+            out.note(&format!("`{install}` installs {}", runner.sheet.title));
+        }
         ExitCode::from(REFUSED)
     } else {
         ExitCode::from(NEGATIVE)

@@ -172,6 +172,15 @@ fn a_program_that_is_not_there() {
     );
     assert_eq!(code, Some(3));
     desk.assert_clean();
+    desk.project.file(
+        "callsheet.toml",
+        "[runners.codex]\ncommand = [\"no-such-agent\"]\n",
+    );
+    let said = String::from_utf8(desk.exec(&[]).stderr).unwrap();
+    assert!(
+        said.ends_with("note: `npm install -g @openai/codex` installs Codex CLI\n"),
+        "{said}"
+    );
 }
 
 #[test]
