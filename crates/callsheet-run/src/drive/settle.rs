@@ -13,9 +13,10 @@ use super::LEASE;
 use super::end::{self, Scene};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest};
+use super::start::now;
 use super::tail::Tail;
 use super::watch::{Ended, Steps, step_event};
-use super::worker::{Alive, Worker};
+use super::worker::{Worker, is_lost};
 use crate::document::Known;
 use crate::launch::Step;
 use crate::supervisor;
@@ -40,12 +41,14 @@ fn is_over(store: &Store, project: &Project, name: &str) -> bool {
     run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name)
 }
 
-/// Returns the runs that say they are running, while the process that ran them is gone from this machine.
+/// Returns the runs that say they are running, while the process that ran them is gone or has let its lease run out.
 fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
+    let now = now();
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
-        Worker::is_alive(worker) == Alive::No
+        let left = run.lease_until.map(|until| until - now);
+        is_lost(Worker::is_alive(worker), left)
     });
     Ok(running)
 }

@@ -2,6 +2,7 @@
 
 use rustix::system::uname;
 
+use super::LEASE;
 use crate::RunError;
 use crate::launch::Identity;
 
@@ -20,6 +21,20 @@ pub(super) enum Alive {
     No,
     /// It is on another machine, or was named by somebody else.
     Unknown,
+}
+
+/// Tells whether a run has lost its process; `left` is how long its lease lasts from now on, in milliseconds.
+///
+/// A process that cannot be seen from here has its lease, and as long again in case clocks differ.
+pub(super) fn is_lost(alive: Alive, left: Option<i64>) -> bool {
+    match alive {
+        Alive::Yes => false,
+        Alive::No => true,
+        Alive::Unknown => {
+            let lease = i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX);
+            left.is_none_or(|left| left < -lease)
+        }
+    }
 }
 
 impl Worker {
@@ -70,8 +85,16 @@ impl std::fmt::Display for Worker {
     }
 }
 
+/// Returns the name of this machine, and of the process namespace: containers of one name do not see each other's pids.
 fn host() -> String {
-    uname().nodename().to_string_lossy().into_owned()
+    let name = uname().nodename().to_string_lossy().into_owned();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let digits: String = namespace
+        .to_string_lossy()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    format!("{name}@{digits}")
 }
 
 /// Returns what tells this start of the machine from all others, as far as it can be told.
@@ -83,6 +106,16 @@ fn boot() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_cannot_be_seen_has_a_lease() {
+        assert!(is_lost(Alive::No, Some(30_000)));
+        assert!(!is_lost(Alive::Yes, Some(-1_000_000)));
+        assert!(!is_lost(Alive::Unknown, Some(1)));
+        assert!(!is_lost(Alive::Unknown, Some(-30_000)));
+        assert!(is_lost(Alive::Unknown, Some(-30_001)));
+        assert!(is_lost(Alive::Unknown, None));
+    }
 
     #[test]
     fn a_worker_is_found_again_by_its_name() {
