@@ -9,6 +9,7 @@ mod folder;
 mod ingest;
 mod settle;
 mod start;
+mod steps;
 mod tail;
 mod watch;
 mod worker;

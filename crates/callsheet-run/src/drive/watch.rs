@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use callsheet::Event;
 use callsheet_store::{Claim, Output, StoreError, block_on};
-use serde_json::{Value, json};
 
 use super::clocks::{Clocks, Expired};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest, Seen};
 use super::start::Started;
+use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::{Job, LEASE, Live, Watcher};
 use crate::document::Known;
-use crate::launch::{Entry, Step, Word};
+use crate::launch::{Step, Word};
 use crate::supervisor::{self, Supervised};
 use crate::{Limits, RunError};
 
@@ -44,44 +44,6 @@ pub(super) enum Stopped {
     Asked,
     /// A limit was reached.
     Expired(Expired),
-}
-
-/// What the supervisor put on record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps {
-    pub(super) not_spawned: Option<String>,
-    pub(super) exited: Option<Exited>,
-    pub(super) orphaned: bool,
-    pub(super) leftovers: Vec<String>,
-    pub(super) done: bool,
-}
-
-/// How the process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Exited {
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
-    pub(super) read: Option<u64>,
-}
-
-impl Steps {
-    /// Notes an entry of the journal.
-    pub(super) fn note(&mut self, entry: &Entry) {
-        match &entry.step {
-            Step::NotSpawned { why, .. } => self.not_spawned = Some(why.clone()),
-            Step::Exited { code, signal, read } => {
-                self.exited = Some(Exited {
-                    code: *code,
-                    signal: *signal,
-                    read: *read,
-                });
-            }
-            Step::Signalled { why, .. } if why == "orphaned" => self.orphaned = true,
-            Step::Leftovers { names } => self.leftovers.extend(names.iter().cloned()),
-            Step::Done => self.done = true,
-            Step::Supervising { .. } | Step::Spawned { .. } | Step::Signalled { .. } => {}
-        }
-    }
 }
 
 /// A run whose process is gone.
@@ -378,36 +340,4 @@ impl<'a> Watch<'a> {
             std::thread::sleep(LOOK.1);
         }
     }
-}
-
-/// Returns what the supervisor did, as an event.
-pub(super) fn step_event(claim: &Claim, entry: &Entry) -> Event {
-    let facts = match serde_json::to_value(entry) {
-        Ok(Value::Object(facts)) => facts,
-        _ => serde_json::Map::new(),
-    };
-    let said = match &entry.step {
-        Step::Supervising { .. } => "a supervisor is up".to_owned(),
-        Step::Spawned { process } => format!("the agent is process {}", process.pid),
-        Step::NotSpawned { why, .. } => format!("the agent cannot be started: {why}"),
-        Step::Signalled {
-            signal,
-            processes,
-            why,
-        } => format!("{signal} was sent to {processes} processes ({why})"),
-        Step::Exited {
-            code: Some(code), ..
-        } => format!("the agent exited with {code}"),
-        Step::Exited { signal, .. } => {
-            format!(
-                "the agent was ended by signal {}",
-                signal.unwrap_or_default()
-            )
-        }
-        Step::Leftovers { names } => format!("{} processes were left over", names.len()),
-        Step::Done => "no process is left".to_owned(),
-    };
-    let mut facts = facts;
-    facts.insert("run".to_owned(), json!(claim.run.id));
-    Event::new("run:process", facts, said)
 }
