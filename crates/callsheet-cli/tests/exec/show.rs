@@ -142,6 +142,31 @@ fn an_agent_gets_what_its_runner_lists_and_nothing_else() {
 }
 
 #[test]
+fn texts_travel_as_private_files_that_go_with_the_run() {
+    let desk = Desk::new(
+        "[runners.agent]\nadapter = \"command\"\nprompt = \"file\"\n\
+         command = [\"sh\", \"-c\", 'stat -c %a \"$@\"; cat \"$@\"', \"sh\", \"{system_file}\", \"{prompt_file}\"]\n",
+    );
+    let args = [
+        "exec",
+        "layers",
+        "-D",
+        "rules=Be kind.",
+        "--prompt",
+        "Do it.",
+        "--json",
+    ];
+    let document = desk.project.run(&args).json();
+    let id = document["id"].as_str().unwrap();
+    let log = desk.project.run(&["log", id, "--stream", "stdout"]);
+    assert_eq!(log.text(), "600\n600\nBe kind.Do it.");
+    let delivered = &document["delivered"];
+    assert_eq!(delivered["system"]["bytes"], 8);
+    assert_eq!(delivered["prompt"]["bytes"], 6);
+    desk.assert_clean();
+}
+
+#[test]
 fn a_recorded_run_is_played_again() {
     let desk = Desk::with_script(SCRIPT);
     let (first, _) = desk.document(&[]);
