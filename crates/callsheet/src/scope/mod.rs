@@ -5,6 +5,7 @@
 
 mod conflict;
 mod dialect;
+mod link;
 mod pattern;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use conflict::conflict_score;
 pub use dialect::ScopeGlobs;
 pub(crate) use dialect::compile;
+pub use link::link_leaves;
 
 use crate::Error;
 
@@ -81,7 +83,7 @@ impl ScopeSnapshot {
     }
 }
 
-/// Why a changed path is none that the task may write.
+/// Why a change is not one that the task may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -90,6 +92,14 @@ pub enum ViolationReason {
     OutsideWrite,
     /// An exclude pattern matches, whatever else does.
     ExcludedPath,
+    /// A symbolic link leads to something that the task may not write.
+    LinkOutOfScope,
+    /// The project's own checkout was changed, and not the worktree of the task.
+    MainCheckout,
+    /// Another branch than that of the task is checked out.
+    BranchSwitched,
+    /// The worktree is gone, or is not one any more.
+    WorktreeMissing,
 }
 
 impl std::fmt::Display for ViolationReason {
@@ -97,6 +107,10 @@ impl std::fmt::Display for ViolationReason {
         f.write_str(match self {
             Self::OutsideWrite => "outside_write",
             Self::ExcludedPath => "excluded_path",
+            Self::LinkOutOfScope => "link_out_of_scope",
+            Self::MainCheckout => "main_checkout",
+            Self::BranchSwitched => "branch_switched",
+            Self::WorktreeMissing => "worktree_missing",
         })
     }
 }
