@@ -115,8 +115,8 @@
 //! # Further
 //!
 //! - [`PromptBuilder`] collects the layers of the recipe `layers` call by call.
-//! - [`scope`] says which paths a run may write, [`profile`] who an agent is, and [`freetext`] keeps somebody's text from
-//!   forging the headings of the recipe `run`.
+//! - [`scope`] says which paths a run may write, [`task`] what the facts of its runs mean for a task, [`profile`] who an
+//!   agent is, and [`freetext`] keeps somebody's text from forging the headings of the recipe `run`.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`observe::Observer`] answers what layers ask about a repository; the library itself starts no process.
 //! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
@@ -154,6 +154,7 @@ pub mod source;
 pub mod source_map;
 pub mod state;
 pub mod story;
+pub mod task;
 pub mod template;
 pub mod text;
 pub mod tokens;

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::input::{Approval, Check, Previous, Violation};
+use super::input::{Check, Previous, Violation};
 use super::lines::{Entry, Lines};
 use super::paths;
 use crate::Error;
 use crate::mounts::Mounts;
 use crate::omission::{Omission, Reason};
 use crate::prepare::Piece;
+use crate::task::Approval;
 use crate::trace::Traced;
 
 /// The most entries of a list that are printed.
@@ -134,7 +135,11 @@ fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
     let mut sorted: BTreeMap<(String, String, Approval), usize> = BTreeMap::new();
     for (at, violation) in violations.iter().enumerate() {
         let field = format!("previous.violations[{at}].path");
-        let path = paths::relative(&field, &violation.path)?;
+        // What is wrong with the worktree as a whole has no path below its root.
+        let path = match violation.path.as_str() {
+            "." => ".".to_owned(),
+            path => paths::relative(&field, path)?,
+        };
         sorted
             .entry((path, safe(&violation.reason), violation.approval))
             .or_insert(at);
@@ -155,17 +160,12 @@ fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
     let mut listed = Lines::default();
     for ((path, reason, approval), at) in sorted.iter().take(CAP) {
         let field = format!("previous.violations[{at}]");
-        let approval = match approval {
-            Approval::Pending => " pending",
-            Approval::Approved => " approved",
-            Approval::Rejected => " rejected",
-        };
         listed.parts(&[
             &Traced::frame("  - "),
             &Entry::converted(format!("{field}.path"), &violations[*at].path, path).inline(),
             &Traced::frame(" "),
             &Entry::converted(format!("{field}.reason"), &violations[*at].reason, reason).inline(),
-            &Traced::frame(approval),
+            &Traced::frame(format!(" {}", approval.as_str())),
         ]);
     }
     rest(&mut listed, sorted.len());

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use crate::task::Approval;
 use crate::{Error, ErrorKind};
 
 /// The checked input.
@@ -109,16 +110,6 @@ pub(super) struct Violation {
     pub(super) reason: String,
     #[serde(default)]
     pub(super) approval: Approval,
-}
-
-/// What a person decided about a violation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Approval {
-    #[default]
-    Pending,
-    Approved,
-    Rejected,
 }
 
 impl RunInput {
