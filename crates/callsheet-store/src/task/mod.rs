@@ -5,8 +5,6 @@
 
 mod depend;
 
-use std::collections::BTreeMap;
-
 use callsheet::Event;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -15,7 +13,7 @@ use crate::db::{Row, Tx, Value};
 use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, event, id, mark};
 
-pub(crate) use depend::{cycle, mark_of as mark_of_dependency};
+pub(crate) use depend::mark_of as mark_of_dependency;
 
 /// A task that is to be added.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,14 +119,15 @@ impl Store {
     pub async fn tasks(&self, project: &Project) -> Result<Vec<Task>, StoreError> {
         let key = project.key;
         self.read(move |tx| {
-            let mut depends: BTreeMap<Id, Vec<Id>> = depend::of_project(tx, key)?;
+            let mut depends = depend::of_project(tx, key)?;
             let rows = tx.query(
                 &format!("{SELECT}t.project = $1 order by t.key"),
                 &[key.into()],
             )?;
             let task = |row: &Row| {
-                let id = row.text(0)?.parse()?;
-                task(row, depends.remove(&id).unwrap_or_default())
+                let needs = depends.remove(row.text(0)?).unwrap_or_default();
+                let needs = needs.iter().map(|id| id.parse());
+                task(row, needs.collect::<Result<_, _>>()?)
             };
             rows.iter().map(task).collect()
         })

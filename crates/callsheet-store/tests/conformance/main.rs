@@ -14,10 +14,13 @@
     reason = "the numbers of tests are small"
 )]
 
+mod annotations;
+mod branches;
 mod bundles;
 mod claims;
 mod crash;
 mod damage;
+mod damage_tasks;
 mod documents;
 mod driving;
 mod events;
@@ -39,6 +42,7 @@ mod prompts;
 mod runs;
 mod search;
 mod settings;
+mod tasks;
 mod together;
 mod travel;
 
