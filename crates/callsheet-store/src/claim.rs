@@ -1,7 +1,8 @@
 //! Claims: a worker takes a queued run for a while, and only its holder may write to it.
 //!
-//! A claim that is not renewed passes to the next who asks, as a further attempt. The number of the attempt fences the
-//! former holder off: whatever it still sends changes nothing. Nothing here starts a process.
+//! A run whose lease ran out is not handed out again; whoever finds its holder dead takes it over, as a further attempt.
+//! The number of the attempt is a fencing token: whatever a former holder still sends changes nothing. Nothing here starts
+//! a process.
 
 use std::time::Duration;
 
@@ -10,15 +11,12 @@ use serde_json::Value as Json;
 
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::event::{self, NewEvent};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::run::{self, End, Run};
 use crate::{Id, Store, StoreError};
 
-/// The condition that the partial index is made for comes first, so that both databases use it.
-const NEXT: &str = "update run set state = 'running', worker = $1, attempt = attempt + 1, lease_until = $2, \
-    started_at = coalesce(started_at, $3) \
-    where key = (select key from run where state <> 'finished' and (state = 'queued' or lease_until <= $3) \
-    order by key limit 1";
+const CLAIM: &str = "update run set state = 'running', worker = $1, attempt = 1, lease_until = $2, started_at = $3 \
+    where key = (select key from run where key = $4 and state = 'queued'";
 
 const RENEW: &str = "update run set lease_until = $4 \
     where key = $1 and worker = $2 and attempt = $3 and state = 'running'";
@@ -43,16 +41,24 @@ pub struct Claim {
 }
 
 impl Store {
-    /// Claims the queued run that waits longest, or one whose claim has run out; none where nothing is to be done.
+    /// Claims the queued run of a project that waits longest and that `admit` takes; none where there is no such run.
     ///
-    /// Times are those of the store: of the server, or of this machine where the store is a file.
-    pub async fn claim_run(
+    /// `admit` gets a queued run, and the runs of the project that are running, the oldest first. Nobody else can start
+    /// one until it has answered and the run is claimed. It may be asked more than once about a run, and only its last
+    /// answer counts. Times are those of the store: of the server, or of this machine where the store is a file.
+    pub async fn claim_queued<F>(
         &self,
+        project: &Project,
         worker: &str,
         lease: Duration,
-    ) -> Result<Option<Claim>, StoreError> {
-        let worker = worker.to_owned();
-        self.write(move |tx| claim(tx, &worker, lease)).await
+        admit: F,
+    ) -> Result<Option<Claim>, StoreError>
+    where
+        F: Fn(&Run, &[Run]) -> bool + Send + 'static,
+    {
+        let (project, worker) = (project.key, worker.to_owned());
+        self.write(move |tx| claim(tx, project, (&worker, lease), &admit))
+            .await
     }
 
     /// Renews a claim from now on; `false` where it has passed to somebody else or the run is over.
@@ -89,18 +95,36 @@ impl Claim {
     }
 }
 
-fn claim(tx: &mut dyn Tx, worker: &str, lease: Duration) -> Result<Option<Claim>, StoreError> {
-    let now = tx.now()?;
-    let until = now.saturating_add(millis(lease));
+fn claim(
+    tx: &mut dyn Tx,
+    project: i64,
+    (worker, lease): (&str, Duration),
+    admit: &dyn Fn(&Run, &[Run]) -> bool,
+) -> Result<Option<Claim>, StoreError> {
+    project::lock(tx, project)?;
     let unlocked = match tx.dialect() {
         Dialect::Sqlite => "",
-        Dialect::Postgres => " for update skip locked",
+        // Whoever asks a run to stop holds its row and waits for the project: passing it by avoids a deadlock.
+        Dialect::Postgres => " for no key update skip locked",
     };
-    let sql = format!("{NEXT}{unlocked}) returning key, project, attempt");
-    let Some(row) = tx.first(&sql, &[worker.into(), until.into(), now.into()])? else {
-        return Ok(None);
-    };
-    made(tx, &row, worker, "run:started").map(Some)
+    let sql = format!("{CLAIM}{unlocked}) returning key, project, attempt");
+    let running = run::running(tx, project)?;
+    let mut after = 0;
+    loop {
+        let queued = run::queued(tx, project, after)?;
+        let Some((last, _)) = queued.last() else {
+            return Ok(None);
+        };
+        after = *last;
+        for (key, _) in queued.iter().filter(|(_, run)| admit(run, &running)) {
+            let now = tx.now()?;
+            let until = now.saturating_add(millis(lease));
+            let values = [worker.into(), until.into(), now.into(), (*key).into()];
+            if let Some(row) = tx.first(&sql, &values)? {
+                return made(tx, &row, worker, "run:started").map(Some);
+            }
+        }
+    }
 }
 
 /// Makes the claim of a row with the key of the run, its project and the attempt.

@@ -2,8 +2,11 @@
 //!
 //! An id says when a thing was made and nothing else; equal contents do not make equal ids.
 
+use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use callsheet::Fingerprint;
 use serde::de::Error as _;
@@ -24,7 +27,10 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// How many candidates an ambiguous prefix names.
 const CANDIDATES: usize = 5;
 
-/// The name of a prompt or a run: 14 digits and lower-case letters, of which the first nine are the time.
+/// How many ids are tried before giving up; a second is hardly ever needed.
+const TRIES: usize = 16;
+
+/// The name of a prompt, a run or a task: 14 digits and lower-case letters, of which the first nine are the time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id([u8; LENGTH]);
 
@@ -116,6 +122,32 @@ impl<'de> Deserialize<'de> for Id {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(D::Error::custom)
     }
+}
+
+/// Gives a new thing an id that no other one has; `insert` returns nothing where an id is taken.
+pub(crate) fn fresh<T>(
+    tx: &mut dyn Tx,
+    what: &str,
+    at: i64,
+    mut insert: impl FnMut(&mut dyn Tx, Id) -> Result<Option<T>, StoreError>,
+) -> Result<(Id, T), StoreError> {
+    for _ in 0..TRIES {
+        let id = Id::new(at, chance());
+        if let Some(inserted) = insert(tx, id)? {
+            return Ok((id, inserted));
+        }
+    }
+    let why = format!("has no id left for a {what}");
+    Err(StoreError::unavailable(tx.store(), why))
+}
+
+/// Returns a fingerprint that no other call gives, in this process or another.
+fn chance() -> Fingerprint {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let state = RandomState::new();
+    let words = [state.hash_one(count), state.hash_one(!count), count];
+    Fingerprint::of(words.map(u64::to_le_bytes).concat())
 }
 
 /// Finds the one row whose id is, or begins with, what a user wrote.

@@ -1,4 +1,4 @@
-//! What Callsheet keeps: sealed prompts, runs, events, logs and settings, in SQLite or PostgreSQL.
+//! What Callsheet keeps: sealed prompts, tasks, runs, events, logs and settings, in SQLite or PostgreSQL.
 //!
 //! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
 //! module, written once for both databases.
@@ -31,7 +31,9 @@
 //! # }
 //! ```
 
+mod annotation;
 mod body;
+mod branch;
 mod bundle;
 mod claim;
 mod db;
@@ -50,9 +52,12 @@ mod run;
 mod search;
 mod setting;
 mod store;
+mod task;
 mod verify;
 mod wait;
 
+pub use annotation::Annotation;
+pub use branch::Branch;
 pub use bundle::{Bundle, Bundled, BundledRun, Imported, Lines, RunDocument};
 pub use claim::Claim;
 pub use error::StoreError;
@@ -67,5 +72,6 @@ pub use prompt::{PromptFilter, SealedPrompt};
 pub use run::{NewRun, Run, RunKind, RunPage, RunState};
 pub use search::{Carrier, Carriers, Hit, HitPlace};
 pub use store::{Access, Options, Store};
+pub use task::{NewTask, Task};
 pub use verify::{Finding, Verified};
 pub use wait::block_on;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::db::{Queue, Stop, Task, Tx, postgres, sqlite};
+use crate::db::{Closure, Queue, Stop, Tx, postgres, sqlite};
 use crate::event::CHANNEL;
 use crate::{Location, StoreError};
 
@@ -196,7 +196,7 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
-        let (job, result) = Task::job(writes, work);
+        let (job, result) = Closure::job(writes, work);
         queue.push(job);
         let location = self.0.location.clone();
         async move {

@@ -157,9 +157,9 @@ impl Proof {
     pub(crate) fn summary(&self) -> String {
         let checked = self.checked.iter();
         let checked: Vec<String> = checked
-            .map(|(noun, number)| {
-                let noun = noun.strip_suffix('s').unwrap_or(noun);
-                count(usize::try_from(*number).unwrap_or(usize::MAX), noun)
+            .map(|(noun, number)| match number {
+                1 => format!("1 {}", singular(noun)),
+                _ => format!("{number} {noun}"),
             })
             .collect();
         let checked = if checked.is_empty() {
@@ -172,5 +172,14 @@ impl Proof {
         }
         let found = count(self.findings.len(), "thing");
         format!("{checked} checked: {found} not as sealed")
+    }
+}
+
+/// Returns the word for one of what was checked.
+fn singular(noun: &str) -> &str {
+    match noun {
+        "branches" => "branch",
+        "dependencies" => "dependency",
+        _ => noun.strip_suffix('s').unwrap_or(noun),
     }
 }

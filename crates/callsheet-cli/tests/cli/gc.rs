@@ -167,6 +167,7 @@ fn a_prompt_that_a_run_was_given_stays() {
             kind: callsheet_store::RunKind::First,
             parent: None,
             request: serde_json::Value::Null,
+            task: None,
         };
         callsheet_store::block_on(store.queue_run(&project, new)).unwrap();
     }

@@ -119,9 +119,10 @@ fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
         kind: RunKind::First,
         parent: None,
         request: serde_json::Value::Null,
+        task: None,
     };
-    block_on(store.queue_run(&owner, new)).unwrap();
-    let claim = block_on(store.claim_run("worker", Duration::from_mins(1)));
+    let lease = Duration::from_mins(1);
+    let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));
     let claim = claim.unwrap().unwrap();
     let record = |(stream, text): &(Stream, &str)| Record {
         stream: *stream,

@@ -182,6 +182,7 @@ fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
             "permissions": runner.permissions,
             "recorded": runner.recorded,
         }),
+        task: None,
     };
     let standing = standings.get(&runner.account).cloned();
     let (name, account, most, probe) = (

@@ -30,6 +30,7 @@ fn run(adapter: &str, outcome: Value) -> Run {
         request: Some(json!({"runner": "dev", "adapter": adapter, "model": "opus"})),
         stop_requested_at: None,
         imported_at: None,
+        task: None,
     }
 }
 

@@ -96,7 +96,7 @@ fn made(database: &Database, folder: &Path) -> (Place, Store, Vec<Claim>) {
     let store = place.open();
     let project = block_on(store.project("bench")).unwrap();
     queue(&store, &project, RUNS);
-    let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store)).collect();
+    let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store, &project)).collect();
     for claim in &claims {
         let prompt = Record {
             stream: Stream::Meta,

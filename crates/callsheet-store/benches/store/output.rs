@@ -26,7 +26,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
             let store = place.open();
             let project = block_on(store.project("bench")).unwrap();
             queue(&store, &project, RUNS);
-            let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store)).collect();
+            let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store, &project)).collect();
             let time = timed(|| at_once(&store, &claims, batches));
             row(database.name(), batches, time)
         })

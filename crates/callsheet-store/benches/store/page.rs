@@ -143,7 +143,7 @@ fn claims(stores: [&Store; 2], project: &Project) -> [Vec<Duration>; 2] {
     for _ in 0..CLAIMS {
         for (store, times) in stores.into_iter().zip(&mut times) {
             times.push(timed(|| {
-                let claim = claim(store);
+                let claim = claim(store, project);
                 assert!(block_on(store.finish_run(&claim, &outcome)).unwrap());
             }));
         }

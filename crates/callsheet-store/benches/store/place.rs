@@ -175,6 +175,7 @@ pub(crate) fn queue(store: &Store, project: &Project, count: usize) {
         kind: RunKind::First,
         parent: None,
         request: serde_json::Value::Null,
+        task: None,
     };
     for _ in 0..count {
         block_on(store.queue_run(project, new.clone())).unwrap();
@@ -182,6 +183,7 @@ pub(crate) fn queue(store: &Store, project: &Project, count: usize) {
 }
 
 /// Claims the run that waits longest.
-pub(crate) fn claim(store: &Store) -> Claim {
-    block_on(store.claim_run("bench", LEASE)).unwrap().unwrap()
+pub(crate) fn claim(store: &Store, project: &Project) -> Claim {
+    let claim = block_on(store.claim_queued(project, "bench", LEASE, |_, _| true));
+    claim.unwrap().unwrap()
 }

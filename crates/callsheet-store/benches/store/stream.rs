@@ -117,7 +117,7 @@ fn to_store(log: &Log, place: &Place, count: usize) -> (Duration, String) {
     let store = place.open();
     let project = block_on(store.project("bench")).unwrap();
     queue(&store, &project, 1);
-    let claim = claim(&store);
+    let claim = claim(&store, &project);
     let prompt = Record {
         stream: Stream::Meta,
         data: b"Count the open items.".to_vec(),

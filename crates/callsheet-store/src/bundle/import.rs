@@ -202,7 +202,7 @@ fn insert(
         run.kind.as_str().into(),
         run.queued_at.into(),
     ];
-    values.push(run::mark_of(&values, request).into());
+    values.push(run::mark_of(&values, request, None).into());
     values.extend([
         request.into(),
         (&run.worker).into(),

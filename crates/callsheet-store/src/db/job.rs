@@ -25,14 +25,14 @@ pub(crate) trait Job: Send {
 }
 
 /// A closure as a job.
-pub(crate) struct Task<T, F> {
+pub(crate) struct Closure<T, F> {
     writes: bool,
     work: F,
     value: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Task<T, F>
+impl<T, F> Closure<T, F>
 where
     T: Send + 'static,
     F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
@@ -53,7 +53,7 @@ where
     }
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F> Job for Closure<T, F>
 where
     T: Send,
     F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send,

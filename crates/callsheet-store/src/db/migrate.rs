@@ -28,6 +28,7 @@ const STEPS: &[Step] = &[
     step!("0003-run"),
     step!("0004-search"),
     step!("0005-request"),
+    step!("0006-task"),
 ];
 
 /// The schema that this program writes.

@@ -10,7 +10,7 @@ pub(crate) mod sqlite;
 mod stop;
 mod value;
 
-pub(crate) use job::{Job, Queue, Task};
+pub(crate) use job::{Closure, Job, Queue};
 pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
 

@@ -4,15 +4,18 @@ use serde_json::Value as Json;
 
 use super::{Run, RunKind, RunState};
 use crate::db::{Row, Tx, Value};
-use crate::{Id, StoreError};
+use crate::{Id, StoreError, task};
 
 const SELECT: &str = "select r.id, p.name, s.id, r.kind, a.id, r.state, r.worker, r.attempt, r.queued_at, \
     r.started_at, r.lease_until, r.finished_at, r.outcome, r.records, r.request, r.stop_requested_at, \
-    r.imported_at \
+    r.imported_at, t.id, r.key \
     from run r join project p on p.key = r.project join prompt s on s.key = r.prompt \
-    left join run a on a.key = r.parent where ";
+    left join run a on a.key = r.parent left join task t on t.key = r.task where ";
 
 const KEY: &str = "select key from run where id = $1 and project = $2";
+
+/// How many queued runs are looked at with one query.
+const AT_ONCE: usize = 64;
 
 /// Which runs of a project are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,42 @@ pub(crate) fn running(tx: &mut dyn Tx, project: i64) -> Result<Vec<Run>, StoreEr
     tx.query(&sql, &[project.into()])?.iter().map(run).collect()
 }
 
+/// Returns some runs of a project that are queued and whose key is above `after`, each with its key, the oldest first.
+pub(crate) fn queued(
+    tx: &mut dyn Tx,
+    project: i64,
+    after: i64,
+) -> Result<Vec<(i64, Run)>, StoreError> {
+    let sql = format!(
+        "{SELECT}r.project = $1 and r.state = 'queued' and r.key > $2 order by r.key limit {AT_ONCE}"
+    );
+    let rows = tx.query(&sql, &[project.into(), after.into()])?;
+    rows.iter()
+        .map(|row| Ok((row.int(18)?, run(row)?)))
+        .collect()
+}
+
+/// Returns all runs of a task, the oldest first.
+pub(super) fn of_task(tx: &mut dyn Tx, project: i64, task: Id) -> Result<Vec<Run>, StoreError> {
+    let key = task::key(tx, project, task)?;
+    let sql = format!("{SELECT}r.task = $1 order by r.key");
+    tx.query(&sql, &[key.into()])?.iter().map(run).collect()
+}
+
+/// Returns all runs of a project that have a task, the oldest first.
+pub(super) fn of_tasks(tx: &mut dyn Tx, project: i64) -> Result<Vec<Run>, StoreError> {
+    let sql = format!("{SELECT}r.project = $1 and r.task is not null order by r.key");
+    tx.query(&sql, &[project.into()])?.iter().map(run).collect()
+}
+
+/// Returns the key of a run.
+pub(crate) fn key(tx: &mut dyn Tx, project: i64, id: Id) -> Result<i64, StoreError> {
+    match tx.first(KEY, &[id.as_str().into(), project.into()])? {
+        Some(row) => row.int(0),
+        None => Err(StoreError::unknown("run", id.as_str())),
+    }
+}
+
 /// Returns a run by its key.
 pub(crate) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Run>, StoreError> {
     let sql = format!("{SELECT}r.key = $1");
@@ -56,10 +95,7 @@ pub(crate) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Run>, StoreErro
 pub(super) fn runs(tx: &mut dyn Tx, project: i64, page: RunPage) -> Result<Vec<Run>, StoreError> {
     let before = match page.before {
         None => i64::MAX,
-        Some(id) => match tx.first(KEY, &[id.as_str().into(), project.into()])? {
-            Some(row) => row.int(0)?,
-            None => return Err(StoreError::unknown("run", id.as_str())),
-        },
+        Some(id) => key(tx, project, id)?,
     };
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     let mut values: Vec<Value<'_>> = vec![project.into(), before.into(), limit.into()];
@@ -93,6 +129,7 @@ pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
         request: document(row, 14, "a request")?,
         stop_requested_at: row.maybe(15, Row::int)?,
         imported_at: row.maybe(16, Row::int)?,
+        task: row.maybe(17, Row::text)?.map(str::parse).transpose()?,
     })
 }
 

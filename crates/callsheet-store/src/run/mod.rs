@@ -8,27 +8,20 @@ mod list;
 mod start;
 mod stop;
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use callsheet::{Event, Fingerprint};
+use callsheet::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::db::{Row, Tx, Value};
 use crate::event::{self, NewEvent};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::prompt::guard;
-use crate::{Id, Store, StoreError, id, mark};
+use crate::{Id, Store, StoreError, id, mark, task};
 
 pub(crate) use end::End;
 pub use list::RunPage;
-pub(crate) use list::by_key;
+pub(crate) use list::{by_key, key, queued, running};
 pub(crate) use stop::STOPPING;
-
-/// How many ids are tried before giving up; a second is hardly ever needed.
-const TRIES: usize = 16;
 
 /// How a run came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +94,8 @@ pub struct NewRun {
     pub parent: Option<Id>,
     /// What is asked for, such as the runner, the adapter and the model; `null` says nothing.
     pub request: Json,
+    /// The task that it works on, if any.
+    pub task: Option<Id>,
 }
 
 /// A run as it is stored. Times are milliseconds since 1970.
@@ -140,17 +135,21 @@ pub struct Run {
     pub stop_requested_at: Option<i64>,
     /// When it was imported; none for a run of this store.
     pub imported_at: Option<i64>,
+    /// The task that it works on, if any.
+    pub task: Option<Id>,
 }
 
 const PROMPT_KEY: &str = "select key from prompt where id = $1 and project = $2";
 
 const PARENT: &str = "select key, state from run where id = $1 and project = $2";
 
-const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing returning key";
+const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request, task) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing returning key";
 
 impl Store {
     /// Queues a run and returns its name.
+    ///
+    /// A task that is cancelled, or has a run that is not over, is refused.
     pub async fn queue_run(&self, project: &Project, run: NewRun) -> Result<Id, StoreError> {
         let project = project.clone();
         self.write(move |tx| Ok(queue(tx, &project, &run)?.0)).await
@@ -177,11 +176,24 @@ impl Store {
         let key = project.key;
         self.read(move |tx| list::running(tx, key)).await
     }
+
+    /// Returns all runs of a task, the oldest first.
+    pub async fn runs_of_task(&self, project: &Project, task: Id) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| list::of_task(tx, key, task)).await
+    }
+
+    /// Returns all runs of a project that have a task, the oldest first.
+    pub async fn runs_of_tasks(&self, project: &Project) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| list::of_tasks(tx, key)).await
+    }
 }
 
 /// Queues a run within a transaction; returns its name and its key.
 fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), StoreError> {
     guard::shared(tx)?;
+    project::lock(tx, project.key)?;
     let of = |id: Id| [Value::from(id.to_string()), project.key.into()];
     let Some(prompt) = tx.first(PROMPT_KEY, &of(run.prompt))? else {
         return Err(StoreError::unknown("prompt", run.prompt.as_str()));
@@ -197,29 +209,29 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), 
         }
         (_, Some(id)) => Some(finished(tx, project, id)?),
     };
+    let task = run
+        .task
+        .map(|id| task::vacant(tx, project, id))
+        .transpose()?;
     let request = (!run.request.is_null()).then(|| run.request.to_string());
+    let prompt = prompt.int(0)?;
     let at = tx.now()?;
-    for _ in 0..TRIES {
-        let id = Id::new(at, chance());
+    let (id, key) = id::fresh(tx, "run", at, |tx, id| {
         let mut values: Vec<Value<'_>> = vec![
             id.as_str().into(),
             project.key.into(),
-            prompt.int(0)?.into(),
+            prompt.into(),
             parent.into(),
             run.kind.as_str().into(),
             at.into(),
         ];
-        values.push(mark_of(&values, request.as_deref()).into());
-        values.push(request.as_deref().into());
-        if let Some(row) = tx.first(INSERT, &values)? {
-            event::append(tx, project, &[queued(id, run)])?;
-            return Ok((id, row.int(0)?));
-        }
-    }
-    Err(StoreError::unavailable(
-        tx.store(),
-        "has no id left for a run",
-    ))
+        values.push(mark_of(&values, request.as_deref(), task).into());
+        values.extend([request.as_deref().into(), task.into()]);
+        let row = tx.first(INSERT, &values)?;
+        row.map(|row| row.int(0)).transpose()
+    })?;
+    event::append(tx, project, &[told(id, run)])?;
+    Ok((id, key))
 }
 
 /// Returns the key of a run that has to be over.
@@ -234,32 +246,27 @@ fn finished(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreErro
     row.int(0)
 }
 
-/// Returns the mark of a run: of its first columns, and of its request where it has one.
-pub(crate) fn mark_of(columns: &[Value<'_>], request: Option<&str>) -> Vec<u8> {
+/// Returns the mark of a run: of its first columns, and of its request and the key of its task where it has them.
+///
+/// A request is a text and a key is a number, so neither passes for the other.
+pub(crate) fn mark_of(columns: &[Value<'_>], request: Option<&str>, task: Option<i64>) -> Vec<u8> {
     let mut values = columns.to_vec();
     values.extend(request.map(Value::from));
+    values.extend(task.map(Value::from));
     mark::of("run", &values)
 }
 
-fn queued(id: Id, run: &NewRun) -> NewEvent {
+fn told(id: Id, run: &NewRun) -> NewEvent {
     let parent = run.parent.map_or(Json::Null, |id| id.to_string().into());
-    let facts = [
+    let mut facts = vec![
         ("run", id.to_string().into()),
         ("prompt", run.prompt.to_string().into()),
         ("kind", run.kind.as_str().into()),
         ("parent", parent),
     ];
+    facts.extend(run.task.map(|task| ("task", task.to_string().into())));
     NewEvent {
         event: Event::new("run:queued", facts, format!("run {id} is queued")),
         run: Some(id),
     }
-}
-
-/// Returns a fingerprint that no other call gives, in this process or another.
-fn chance() -> Fingerprint {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let state = RandomState::new();
-    let words = [state.hash_one(count), state.hash_one(!count), count];
-    Fingerprint::of(words.map(u64::to_le_bytes).concat())
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{NewRun, Run, list, queue};
 use crate::claim::{self, Claim};
-
 use crate::project::{self, Project};
+use crate::prompt::guard;
 use crate::{Store, StoreError};
 
 const CLAIM: &str = "update run set state = 'running', worker = $1, attempt = 1, lease_until = $2, started_at = $3 \
@@ -21,7 +21,7 @@ impl Store {
     /// Queues a run and claims it at once, unless `admit` has a reason not to.
     ///
     /// `admit` gets the runs of the project that are running, the oldest first. Nobody else can start one until it has
-    /// answered and the run is claimed. Where it refuses, nothing changes and its reason comes back. It may be asked
+    /// answered and the run is claimed. A task that is cancelled, or has a run that is not over, is an error. Where it refuses, nothing changes and its reason comes back. It may be asked
     /// more than once, and only its last answer counts.
     #[expect(
         clippy::too_many_arguments,
@@ -40,6 +40,8 @@ impl Store {
     {
         let (project, worker) = (project.clone(), worker.to_owned());
         self.write(move |tx| {
+            // Everybody takes these two in this order, so that nobody waits in a circle.
+            guard::shared(tx)?;
             project::lock(tx, project.key)?;
             if let Err(reason) = admit(&list::running(tx, project.key)?) {
                 return Ok(Err(reason));

@@ -3,14 +3,17 @@
 //! It reads row by row and repairs nothing. What breaks a rule is a finding; a database that cannot even be read is an
 //! error.
 
+mod annotation;
 mod event;
 mod log;
 mod run;
 mod setting;
+mod task;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::{Store, StoreError, mark, prompt};
@@ -44,8 +47,12 @@ const CHECKS: &[Check] = &[
     event::projects,
     event::events,
     setting::settings,
+    task::tasks,
+    task::dependencies,
+    task::branches,
     run::runs,
     run::counters,
+    annotation::annotations,
     log::records,
     log::pieces,
     prompt::verify,
@@ -145,6 +152,14 @@ fn marked(
 ) -> Result<Option<String>, StoreError> {
     let matches = row.bytes(at)? == mark::of(table, values);
     Ok((!matches).then(|| CHANGED.to_owned()))
+}
+
+/// Says what is wrong with a document.
+fn not_json(what: &str) -> impl Fn(&str) -> Option<String> {
+    move |text| {
+        let error = serde_json::from_str::<Json>(text).err()?;
+        Some(format!("has {what} that is not JSON: {error}"))
+    }
 }
 
 /// Checks the pages of the file and what refers to what.

@@ -1,8 +1,6 @@
 //! Runs: marks, ids, states that fit their columns, and parents that came before.
 
-use serde_json::Value as Json;
-
-use super::{Audit, CHANGED};
+use super::{Audit, CHANGED, not_json};
 use crate::db::{Row, Tx};
 use crate::run::{End, STOPPING, mark_of};
 use crate::{Id, StoreError};
@@ -10,8 +8,10 @@ use crate::{Id, StoreError};
 const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r.queued_at, r.mark, \
     r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
     a.project, a.state, s.project, r.request, r.stop_requested_at, \
-    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end, r.imported_at \
-    from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt order by r.key";
+    case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end, r.imported_at, \
+    r.task, t.project \
+    from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt \
+    left join task t on t.key = r.task order by r.key";
 
 const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
 
@@ -49,15 +49,20 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
         row.int(6)?.into(),
     ];
     let request = row.maybe(20, Row::text)?;
+    let task = row.maybe(24, Row::int)?;
     let says = |wrong: bool, what: &str| wrong.then(|| what.to_owned());
     let id = row.text(1)?;
     let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
-    let matches = row.bytes(7)? == mark_of(&values, request);
+    let matches = row.bytes(7)? == mark_of(&values, request, task);
     Ok(says(!matches, CHANGED)
         .or(says(!is_id, "has an id that is none"))
         .or(says(
             row.maybe(19, Row::int)? != Some(row.int(2)?),
             "has a prompt of another project",
+        ))
+        .or(says(
+            task.is_some() && row.maybe(25, Row::int)? != Some(row.int(2)?),
+            "has a task of another project",
         ))
         .or(request.and_then(not_json("a request")))
         .or(parent(row)?)
@@ -121,12 +126,4 @@ fn end(row: &Row) -> Result<Option<String>, StoreError> {
         return Ok(Some(CHANGED.to_owned()));
     }
     Ok(not_json("an outcome")(row.text(14)?))
-}
-
-/// Says what is wrong with a document.
-fn not_json(what: &str) -> impl Fn(&str) -> Option<String> {
-    move |text| {
-        let error = serde_json::from_str::<Json>(text).err()?;
-        Some(format!("has {what} that is not JSON: {error}"))
-    }
 }

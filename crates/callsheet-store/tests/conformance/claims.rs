@@ -1,19 +1,27 @@
-//! Claims: each run is finished once, whoever dies, and who was too slow changes nothing.
+//! Claims: a run is claimed once and finished once, whoever dies, and who was too slow changes nothing.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use callsheet_store::{Claim, Id, Record, RunPage, RunState, Store, Stream, block_on};
+use callsheet_store::{
+    Claim, Id, Project, Record, Run, RunPage, RunState, Store, Stream, block_on,
+};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, findings, seqs};
+use crate::place::{Place, assert_gapless, claim, findings, seqs};
 use crate::process::{Part, Process};
 
 on_both!(
     the_oldest_run_is_claimed_first,
-    a_claim_that_ran_out_passes_on,
-    a_claim_that_is_renewed_does_not,
+    whoever_claims_says_which_run_it_takes,
+    many_queued_runs_are_looked_at,
+    each_run_is_claimed_by_exactly_one_of_many,
+    a_limit_of_claims_holds_however_many_ask,
+    a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle,
+    a_lease_that_ran_out_is_not_handed_out_again,
     every_run_is_finished_once_although_workers_die,
 );
 
@@ -29,35 +37,169 @@ fn record(text: &str) -> Record {
     }
 }
 
-fn claim(store: &Store, worker: &str, lease: Duration) -> Option<Claim> {
-    block_on(store.claim_run(worker, lease)).unwrap()
-}
-
 fn the_oldest_run_is_claimed_first(place: &Place) {
     let store = place.open();
-    assert_eq!(claim(&store, "w", LONG), None);
     let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    assert_eq!(claim(&store, &project, "w", LONG), None);
+    let elsewhere = place.queue(&store, &other, 1)[0];
     let ids = place.queue(&store, &project, 3);
     for id in &ids {
-        let claim = claim(&store, "w", LONG).unwrap();
+        let claim = claim(&store, &project, "w", LONG).unwrap();
         assert_eq!((claim.run.id, claim.attempt), (*id, 1));
         assert_eq!(claim.run.state, RunState::Running);
         assert_eq!(claim.run.worker.as_deref(), Some("w"));
         let lease = claim.run.lease_until.unwrap() - claim.run.started_at.unwrap();
         assert_eq!(lease, 60_000);
     }
-    assert_eq!(claim(&store, "w", LONG), None);
+    assert_eq!(claim(&store, &project, "w", LONG), None);
+    assert_eq!(
+        claim(&store, &other, "w", LONG).unwrap().run.id,
+        elsewhere,
+        "of another project"
+    );
+    assert_eq!(findings(&store), []);
 }
 
-fn a_claim_that_ran_out_passes_on(place: &Place) {
+/// The run that was asked about, and those that were running.
+type Question = (Id, Vec<Id>);
+
+fn whoever_claims_says_which_run_it_takes(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let ids = place.queue(&store, &project, 3);
+    let seen: Arc<Mutex<Vec<Question>>> = Arc::default();
+    let ask = |wanted: Option<Id>| {
+        let asked = Arc::clone(&seen);
+        let admit = move |run: &Run, running: &[Run]| {
+            assert_eq!(run.state, RunState::Queued);
+            let running = running.iter().map(|run| run.id).collect();
+            asked.lock().unwrap().push((run.id, running));
+            Some(run.id) == wanted
+        };
+        let claimed = block_on(store.claim_queued(&project, "w", LONG, admit)).unwrap();
+        let asked = std::mem::take(&mut *seen.lock().unwrap());
+        (claimed.map(|claim| claim.run.id), asked)
+    };
+    let before = seqs(&store, &project).len();
+    let all: Vec<_> = ids.iter().map(|id| (*id, vec![])).collect();
+    assert_eq!(ask(None), (None, all.clone()));
+    assert_eq!(seqs(&store, &project).len(), before, "nothing has changed");
+    assert_eq!(ask(Some(ids[1])), (Some(ids[1]), all[..2].to_vec()));
+    let running = vec![ids[1]];
+    let left = vec![(ids[0], running.clone()), (ids[2], running)];
+    assert_eq!(ask(Some(ids[1])), (None, left.clone()));
+    assert_eq!(ask(Some(ids[0])), (Some(ids[0]), left[..1].to_vec()));
+    assert_eq!(findings(&store), []);
+}
+
+fn many_queued_runs_are_looked_at(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let ids = place.queue(&store, &project, 150);
+    let last = ids[149];
+    let only = move |run: &Run, _: &[Run]| run.id == last;
+    let claimed = block_on(store.claim_queued(&project, "w", LONG, only)).unwrap();
+    assert_eq!(claimed.unwrap().run.id, last);
+    assert_eq!(
+        block_on(store.claim_queued(&project, "w", LONG, |_, _| false)),
+        Ok(None)
+    );
+}
+
+/// Eight claim at once, from stores of their own, until nothing is left.
+fn each_run_is_claimed_by_exactly_one_of_many(place: &Place) {
+    const CLAIMANTS: usize = 8;
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let mut ids = place.queue(&store, &project, 60);
+    let barrier = Barrier::new(CLAIMANTS);
+    let claimed: Vec<Vec<Id>> = thread::scope(|scope| {
+        let asked: Vec<_> = (0..CLAIMANTS)
+            .map(|number| {
+                let (store, project, barrier) = (place.open(), &project, &barrier);
+                scope.spawn(move || {
+                    let worker = format!("w{number}");
+                    barrier.wait();
+                    let claims = std::iter::from_fn(|| claim(&store, project, &worker, LONG));
+                    claims.map(|claim| claim.run.id).collect()
+                })
+            })
+            .collect();
+        asked.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    for taken in &claimed {
+        let order = |id: &Id| ids.iter().position(|other| other == id);
+        assert!(taken.is_sorted_by_key(order), "the oldest comes first");
+    }
+    let mut taken = claimed.concat();
+    taken.sort();
+    ids.sort();
+    assert_eq!(taken, ids);
+    assert_gapless(&seqs(&store, &project));
+    assert_eq!(findings(&store), []);
+}
+
+/// Never more than two run at once, although each claimant alone would take all.
+fn a_limit_of_claims_holds_however_many_ask(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    place.queue(&store, &project, 12);
+    let two = |_: &Run, running: &[Run]| running.len() < 2;
+    let ask = |store: &Store| block_on(store.claim_queued(&project, "w", LONG, two)).unwrap();
+    let claims: Vec<Claim> = thread::scope(|scope| {
+        let asked: Vec<_> = (0..6)
+            .map(|_| {
+                let (store, ask) = (place.open(), &ask);
+                scope.spawn(move || ask(&store))
+            })
+            .collect();
+        let claims = asked.into_iter().map(|it| it.join().unwrap());
+        claims.flatten().collect()
+    });
+    assert_eq!(claims.len(), 2);
+    assert!(block_on(store.finish_run(&claims[0], &json!(0))).unwrap());
+    assert!(ask(&store).is_some());
+    assert_eq!(ask(&store), None);
+}
+
+fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let ids = place.queue(&store, &project, 40);
+    let stopper = place.open();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for id in &ids {
+                assert!(block_on(stopper.request_stop(*id)).unwrap());
+            }
+        });
+        while claim(&store, &project, "w", LONG).is_some() {}
+    });
+    while claim(&store, &project, "w", LONG).is_some() {}
+    if !place.is_sqlite() {
+        let circles = "select deadlocks from pg_stat_database where datname = current_database()";
+        assert_eq!(place.count(circles), 0);
+    }
+    assert_eq!(
+        place.count("select count(*) from run where state = 'queued' or stop_requested_at is null"),
+        0
+    );
+    assert_eq!(findings(&store), []);
+}
+
+fn a_lease_that_ran_out_is_not_handed_out_again(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let id = place.queue(&store, &project, 1)[0];
-    let late = claim(&store, "same", Duration::ZERO).unwrap();
+    let late = claim(&store, &project, "same", Duration::ZERO).unwrap();
     block_on(store.append_log(&late, vec![record("prompt")])).unwrap();
+    assert_eq!(claim(&store, &project, "other", LONG), None);
     // Nobody else has it yet, so it may go on.
     assert!(block_on(store.heartbeat(&late, Duration::ZERO)).unwrap());
-    let next = claim(&store, "same", LONG).unwrap();
+    let seen = block_on(store.run(&project, id.as_str())).unwrap();
+    let next = block_on(store.take_over(&seen, "same", LONG)).unwrap();
+    let next = next.unwrap();
     assert_eq!((next.run.id, next.attempt), (id, 2));
 
     let before = block_on(store.run(&project, id.as_str())).unwrap();
@@ -81,18 +223,9 @@ fn a_claim_that_ran_out_passes_on(place: &Place) {
         assert!(block_on(store.append_log(claim, vec![record("x")])).is_err());
     }
     assert_eq!(block_on(store.run(&project, id.as_str())).unwrap(), after);
+    assert_eq!(claim(&store, &project, "other", LONG), None);
     assert_eq!(seqs(&store, &project).len(), 5);
     assert_eq!(findings(&store), []);
-}
-
-fn a_claim_that_is_renewed_does_not(place: &Place) {
-    let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    place.queue(&store, &project, 1);
-    let held = claim(&store, "a", Duration::ZERO).unwrap();
-    assert!(block_on(store.heartbeat(&held, LONG)).unwrap());
-    assert_eq!(claim(&store, "b", LONG), None);
-    assert!(block_on(store.finish_run(&held, &json!(null))).unwrap());
 }
 
 /// Picks a few of many runs.
@@ -100,12 +233,23 @@ fn seldom(id: Id) -> bool {
     id.as_str().ends_with(['0', '8', 'g', 'r'])
 }
 
+/// Takes over a run whose holder has not renewed its lease.
+fn abandoned(store: &Store, project: &Project, worker: &str) -> Option<Claim> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = i64::try_from(since.as_millis()).unwrap();
+    let running = block_on(store.running(project)).unwrap();
+    let mut over = running.iter().filter(|run| run.lease_until < Some(now));
+    over.find_map(|run| block_on(store.take_over(run, worker, SHORT)).unwrap())
+}
+
 /// Works until every run is finished. A slow worker now and then waits until another has taken its run over.
 pub(crate) fn work_part(part: &Part) {
     let store = part.open();
+    let project = block_on(store.project("demo")).unwrap();
     let worker = format!("{}-{}", part.argument, std::process::id());
     loop {
-        let Some(claim) = claim(&store, &worker, SHORT) else {
+        let next = abandoned(&store, &project, &worker);
+        let Some(claim) = next.or_else(|| claim(&store, &project, &worker, SHORT)) else {
             if is_done(&store) {
                 return;
             }
@@ -166,7 +310,7 @@ fn every_run_is_finished_once_although_workers_die(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     let ids = place.queue(&store, &project, RUNS);
     // One is taken over in any case, whenever the others die.
-    let late = claim(&store, "late", Duration::ZERO).unwrap();
+    let late = claim(&store, &project, "late", Duration::ZERO).unwrap();
 
     let start = |which: usize| {
         let pace = if which == 0 { "slow" } else { "fast" };

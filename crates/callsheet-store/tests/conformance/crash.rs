@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use callsheet_store::{Record, Stream, block_on};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs};
+use crate::place::{Place, assert_gapless, claim, event, findings, seqs};
 use crate::process::{Part, Process};
 use crate::prompts;
 
@@ -15,9 +15,14 @@ on_both!(what_was_acknowledged_survives_the_writer);
 pub(crate) fn crash_part(part: &Part) {
     let store = part.open();
     let project = block_on(store.project("demo")).unwrap();
-    let claim = block_on(store.claim_run("w", Duration::ZERO))
-        .unwrap()
-        .unwrap();
+    let held = block_on(store.running(&project)).unwrap();
+    let lease = Duration::from_mins(1);
+    let claim = match held.first() {
+        // The writer before this one is dead.
+        Some(run) => block_on(store.take_over(run, "w", lease)).unwrap(),
+        None => claim(&store, &project, "w", lease),
+    };
+    let claim = claim.unwrap();
     let record = |text: String| Record {
         stream: Stream::Meta,
         data: text.into_bytes(),

@@ -7,7 +7,7 @@ use callsheet_store::{Access, Finding, Id, Record, Store, StoreError, Stream, bl
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, event, findings};
+use crate::place::{Place, claim, event, findings};
 
 on_both!(every_changed_value_is_found_and_named);
 
@@ -16,9 +16,7 @@ fn filled(place: &Place) -> (Store, Id, Id) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let runs = place.queue(&store, &project, 2);
-    let claim = block_on(store.claim_run("w", Duration::from_mins(1)))
-        .unwrap()
-        .unwrap();
+    let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
     let record = |stream, text: &str| Record {
         stream,
         data: text.as_bytes().to_vec(),

@@ -12,7 +12,7 @@ use callsheet_store::{
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, findings, seqs};
+use crate::place::{Place, assert_gapless, claim, findings, seqs};
 use crate::prompts;
 
 on_both!(
@@ -35,6 +35,7 @@ fn new(store: &Store, project: &Project) -> NewRun {
         kind: RunKind::First,
         parent: None,
         request: json!({"runner": "local", "model": "m\u{0}1"}),
+        task: None,
     }
 }
 
@@ -333,7 +334,7 @@ fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     let id = place.queue(&store, &project, 1)[0];
     assert_eq!(block_on(store.request_stop(id)), Ok(true));
-    assert_eq!(block_on(store.claim_run("w", LONG)), Ok(None));
+    assert_eq!(claim(&store, &project, "w", LONG), None);
     let run = block_on(store.run(&project, id.as_str())).unwrap();
     assert_eq!(
         (run.state, run.worker.as_deref()),
@@ -371,17 +372,13 @@ fn a_store_without_requests_is_brought_up_to_date(place: &Place) {
         ..new(&store, &project)
     };
     let ids = [old.clone(), old].map(|run| block_on(store.queue_run(&project, run)).unwrap());
-    let claim = block_on(store.claim_run("w", LONG)).unwrap().unwrap();
+    let claim = claim(&store, &project, "w", LONG).unwrap();
     assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
     drop(store);
     for column in ["request", "stop_requested_at", "imported_at"] {
         place.raw(&format!("alter table run drop column {column}"));
     }
-    if place.is_sqlite() {
-        place.raw("pragma user_version = 4");
-    } else {
-        place.raw("update callsheet_schema set version = 4");
-    }
+    place.without_tasks(4);
     let store = place.open();
     assert_eq!(findings(&store), []);
     let run = block_on(store.run(&project, ids[0].as_str())).unwrap();

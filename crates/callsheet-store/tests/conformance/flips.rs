@@ -10,7 +10,7 @@ use callsheet_store::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{Place, event};
+use crate::place::{Place, claim, event};
 
 /// How many bytes are tried.
 const FLIPS: usize = 250;
@@ -29,7 +29,7 @@ fn fill(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     place.queue(&store, &project, 3);
     let lease = Duration::from_mins(1);
-    let claim = block_on(store.claim_run("w", lease)).unwrap().unwrap();
+    let claim = claim(&store, &project, "w", lease).unwrap();
     let record = |number: usize| Record {
         stream: Stream::Meta,
         data: format!("line {number} of many\n")

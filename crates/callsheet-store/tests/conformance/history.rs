@@ -376,6 +376,7 @@ impl World {
             kind: RunKind::First,
             parent: None,
             request: serde_json::Value::Null,
+            task: None,
         };
         block_on(self.store.queue_run(&shelf.project, run)).unwrap();
         shelf.told.get_mut(&prompt).unwrap().was_run = true;

@@ -6,7 +6,7 @@ use callsheet_store::{Finding, HitPlace, Id, Project, Record, Store, Stream, blo
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::place::{Place, claim, findings};
 
 on_both!(
     a_piece_that_is_gone_is_told,
@@ -27,9 +27,7 @@ fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
     let project = block_on(store.project("demo")).unwrap();
     let ids = place.queue(&store, &project, runs);
     for id in &ids {
-        let claim = block_on(store.claim_run("w", Duration::from_mins(1)))
-            .unwrap()
-            .unwrap();
+        let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
         assert_eq!(claim.run.id, *id);
         let record = |n: i64| Record {
             stream: if n == 1 { Stream::Meta } else { Stream::Stdout },

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, findings};
+use crate::place::{Place, assert_gapless, claim, findings};
 
 on_both!(
     a_log_begins_with_the_prompt,
@@ -20,8 +20,7 @@ on_both!(
 fn claimed(place: &Place, store: &Store) -> Claim {
     let project = block_on(store.project("demo")).unwrap();
     place.queue(store, &project, 1);
-    let claim = block_on(store.claim_run("w", Duration::from_mins(1))).unwrap();
-    claim.unwrap()
+    claim(store, &project, "w", Duration::from_mins(1)).unwrap()
 }
 
 fn record(stream: Stream, data: impl Into<Vec<u8>>) -> Record {

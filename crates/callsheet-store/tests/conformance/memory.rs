@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use callsheet_store::{Claim, Record, Store, Stream, block_on};
 
-use crate::place::Place;
+use crate::place::{Place, claim};
 use crate::process::{Part, Process};
 
 /// How much goes through: 1 GiB in records of 64 KiB.
@@ -29,9 +29,8 @@ fn peak() -> usize {
 /// Streams one log in and out and says the peaks.
 pub(crate) fn stream_part(part: &Part) {
     let store = part.open();
-    let claim = block_on(store.claim_run("w", Duration::from_mins(10)))
-        .unwrap()
-        .unwrap();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = claim(&store, &project, "w", Duration::from_mins(10)).unwrap();
     write(&store, &claim, 0);
     part.say(&peak().to_string());
     write(&store, &claim, RECORDS / 2);

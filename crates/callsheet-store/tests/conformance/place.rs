@@ -3,10 +3,11 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use callsheet::Event;
 use callsheet_store::{
-    Access, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, block_on,
+    Access, Claim, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, block_on,
 };
 use tempfile::TempDir;
 
@@ -124,6 +125,23 @@ impl Place {
         }
     }
 
+    /// Makes a store without tasks one of an older schema; the steps before the one that brought them are taken back already.
+    pub(crate) fn without_tasks(&self, schema: i64) {
+        for index in ["run_of_task", "run_open_of_task"] {
+            self.raw(&format!("drop index {index}"));
+        }
+        self.raw("alter table run drop column task");
+        for table in ["branch", "annotation", "dependency", "task"] {
+            self.raw(&format!("drop table {table}"));
+        }
+        self.raw("create index run_open on run (key) where state <> 'finished'");
+        if self.is_sqlite() {
+            self.raw(&format!("pragma user_version = {schema}"));
+        } else {
+            self.raw(&format!("update callsheet_schema set version = {schema}"));
+        }
+    }
+
     /// Queues some first runs.
     pub(crate) fn queue(&self, store: &Store, project: &Project, count: usize) -> Vec<Id> {
         let prompt = prompts::seal(store, project, "A task.").0.id;
@@ -132,6 +150,7 @@ impl Place {
             kind: RunKind::First,
             parent: None,
             request: serde_json::json!({"runner": "local"}),
+            task: None,
         };
         (0..count)
             .map(|_| block_on(store.queue_run(project, new.clone())).unwrap())
@@ -173,6 +192,16 @@ pub(crate) fn skip(why: &str) {
 /// Makes an event with a number in it.
 pub(crate) fn event(number: i64) -> NewEvent {
     Event::new("test:event", [("number", number.into())], "it happened").into()
+}
+
+/// Claims the queued run that waits longest.
+pub(crate) fn claim(
+    store: &Store,
+    project: &Project,
+    worker: &str,
+    lease: Duration,
+) -> Option<Claim> {
+    block_on(store.claim_queued(project, worker, lease, |_, _| true)).unwrap()
 }
 
 /// Returns what verifying finds.

@@ -6,7 +6,7 @@ use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, block_
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::place::{Place, claim, findings};
 use crate::prompts;
 
 on_both!(
@@ -23,6 +23,7 @@ fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
         kind,
         parent,
         request: Value::Null,
+        task: None,
     }
 }
 
@@ -58,7 +59,7 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
         format!("no run `{elsewhere}`")
     );
 
-    let claim = block_on(store.claim_run("w", LEASE)).unwrap().unwrap();
+    let claim = claim(&store, &project, "w", LEASE).unwrap();
     assert_eq!(claim.run.id, first);
     assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
     let second = queue(prompt, RunKind::Continue, Some(first)).unwrap();
@@ -93,7 +94,7 @@ fn pages_go_from_new_to_old(place: &Place) {
     place.queue(&store, &other, 2);
     wanted.extend(place.queue(&store, &project, 12));
     for _ in 0..5 {
-        let claim = block_on(store.claim_run("w", LEASE)).unwrap().unwrap();
+        let claim = claim(&store, &project, "w", LEASE).unwrap();
         block_on(store.finish_run(&claim, &json!(0))).unwrap();
     }
     let pages = |state, limit| {

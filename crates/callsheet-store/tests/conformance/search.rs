@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::place::{Place, claim, findings};
 use crate::prompts::{composed, seal};
 
 on_both!(
@@ -107,9 +107,7 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
     let project = block_on(store.project("demo")).unwrap();
     let ids = place.queue(&store, &project, 2);
     for id in &ids {
-        let claim = block_on(store.claim_run("w", Duration::from_mins(1)))
-            .unwrap()
-            .unwrap();
+        let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
         assert_eq!(claim.run.id, *id);
         let record = |stream, data: &[u8]| Record {
             stream,

@@ -41,6 +41,7 @@ fn start(store: &Store, project: &Project, parent: Option<Id>) -> Claim {
         kind: parent.map_or(RunKind::First, |_| RunKind::Retry),
         parent,
         request: json!({"runner": "local", "price": 0.123_456_789_012_3}),
+        task: None,
     };
     block_on(store.start_run(project, run, "w", LEASE, |_| Ok(())))
         .unwrap()
