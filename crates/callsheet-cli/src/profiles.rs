@@ -147,7 +147,7 @@ pub(crate) fn fill(project: &Project, fields: &mut Map<String, Value>) -> Result
     let snapshot = ScopeSnapshot::new(ScopeSources {
         project: excluded.clone(),
         profile: own.filter_map(Value::as_str).map(str::to_owned).collect(),
-        task: Vec::new(),
+        ..ScopeSources::default()
     });
     let snapshot = snapshot.map_err(|error| error.at(FILE, None))?;
     let scope = fields.entry("scope").or_insert_with(|| json!({}));

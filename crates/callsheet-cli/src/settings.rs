@@ -3,11 +3,11 @@
 //! Defaults, then the project's file, then `CALLSHEET_…` variables, then flags. A file in the home folder may not
 //! change a prompt, so none is read: the same project gives the same bytes for everybody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::ErrorKind;
 use callsheet::redact::Key;
-use callsheet_run::{CommandSetting, Runner, Sheet, adapter};
+use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -51,6 +51,10 @@ pub(crate) struct Settings {
     pub(crate) limits: RunLimits,
     /// The commands that recipes may ask for.
     pub(crate) commands: BTreeMap<String, CommandSetting>,
+    /// The worktrees of tasks.
+    pub(crate) workspace: WorkspaceSettings,
+    /// What is run in the worktree of a task after an agent has ended.
+    pub(crate) checks: Vec<CheckSetting>,
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
@@ -62,6 +66,18 @@ pub(crate) struct Settings {
 struct Changes {
     #[serde(rename = "adapters")]
     _adapters: BTreeMap<String, Sheet>,
+}
+
+/// The names of the checks, with the places where they stand.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    checks: Vec<Name>,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    name: toml::Spanned<String>,
 }
 
 /// The address of a server, which may hold a password and is never printed.
@@ -139,7 +155,25 @@ impl Settings {
                 callsheet::Error::unknown("adapter", name, names).at(file, None),
             ));
         }
+        if let Some((name, at)) = settings.second_check(text) {
+            let detail = format!("there is another check named `{name}`; each needs its own name");
+            let line = text[..at].matches('\n').count() + 1;
+            let error = callsheet::Error::new(ErrorKind::BadInput, detail).at(file, line);
+            return Err(refused(error));
+        }
         Ok(settings)
+    }
+
+    /// Returns the name of a check that another one has, too, and the byte of the file at which it stands.
+    fn second_check(&self, text: &str) -> Option<(&str, usize)> {
+        let mut seen = BTreeSet::new();
+        let mut names = self.checks.iter().map(|check| check.name.as_str());
+        let (index, name) = (0..)
+            .zip(&mut names)
+            .find(|(_, name)| !seen.insert(*name))?;
+        let places = toml::from_str::<Named>(text).unwrap_or_default();
+        let place = places.checks.get(index);
+        Some((name, place.map_or(0, |place| place.name.span().start)))
     }
 
     /// Applies the variables of the environment.
@@ -269,7 +303,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -295,6 +329,8 @@ mod tests {
                 "adapters",
                 "runners",
                 "commands",
+                "workspace",
+                "checks",
                 "runner",
                 "accounts",
                 "limits",

@@ -25,6 +25,7 @@ mod runner;
 pub mod supervisor;
 mod verdict;
 mod version;
+mod workspace_settings;
 
 pub use adapter::{Adapter, Order, Plan, Reader, Sheet};
 pub use asked::{Bounds, ask};
@@ -37,3 +38,4 @@ pub use resolve::{Resolved, Runners, find_program};
 pub use runner::{Isolate, Limits, Permissions, PromptBy, Runner, SomeLimits};
 pub use verdict::{Class, Consequence, Ending, Outcome, Verdict};
 pub use version::{ask_version, warning as version_warning};
+pub use workspace_settings::{CheckSetting, WorkspaceSettings};

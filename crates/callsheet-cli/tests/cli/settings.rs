@@ -23,7 +23,7 @@ fn an_unknown_setting() {
     insta::assert_snapshot!(with_settings("prompt_dir = \"a\"\n"), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `commands`, `profiles`
+    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `commands`, `workspace`, `checks`, `profiles`
     hint: did you mean `prompts_dir`?
     hint: `callsheet schema --settings` prints what is allowed
     ");
@@ -56,6 +56,49 @@ fn settings_of_a_recipe_that_are_no_table() {
     exit: 2
     --- stderr
     error: callsheet.toml:2: invalid type: integer `3`, expected a map
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn two_checks_of_one_name() {
+    let check = "[[checks]]\nname = \"test\"\ncommand = [\"./test\"]\n\n";
+    let other = "[[checks]]\ncommand = [\"./lint\"]\nname = \"lint\"\n\n";
+    insta::assert_snapshot!(with_settings([check, other, check].concat()), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:10: there is another check named `test`; each needs its own name
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn a_check_without_a_command() {
+    let text = "[[checks]]\nname = \"test\"\ncommand = []\n";
+    insta::assert_snapshot!(with_settings(text), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: the command is empty; it needs a program and its arguments
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+}
+
+#[test]
+fn a_copy_that_leads_out_of_the_root() {
+    let told = ["../secret", "/etc/passwd"].map(|path| {
+        with_settings(format!(
+            "[workspace]\nbase = \"main\"\ncopy = [\"a\", \"{path}\"]\n"
+        ))
+    });
+    insta::assert_snapshot!(told.join("\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: cannot copy `../secret`: `..` would lead out of the root
+    hint: `callsheet schema --settings` prints what is allowed
+
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: cannot copy `/etc/passwd`: paths are relative to the root
     hint: `callsheet schema --settings` prints what is allowed
     ");
 }

@@ -32,6 +32,9 @@ pub struct ScopeSources {
     pub profile: Vec<String>,
     /// What the task may write.
     pub task: Vec<String>,
+    /// What the task excludes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub task_exclude: Vec<String>,
 }
 
 /// The scope of one run, frozen when it starts.
@@ -49,7 +52,7 @@ pub struct ScopeSnapshot {
 }
 
 impl ScopeSnapshot {
-    /// Makes the snapshot of a run: the excludes of project and profile together, and the write scope of the task.
+    /// Makes the snapshot of a run: the excludes of project, profile and task together, and the write scope of the task.
     ///
     /// ```
     /// use callsheet::scope::{ScopeSnapshot, ScopeSources, violations};
@@ -59,6 +62,7 @@ impl ScopeSnapshot {
     ///     project: list(&["**/*.env"]),
     ///     profile: list(&["infra/**", "**/*.env"]),
     ///     task: list(&["src/**"]),
+    ///     task_exclude: list(&[]),
     /// })?;
     /// assert_eq!(snapshot.exclude, ["**/*.env", "infra/**"]);
     ///
@@ -71,7 +75,9 @@ impl ScopeSnapshot {
         ScopeGlobs::new("scope.default_exclude", &sources.project)?;
         ScopeGlobs::new("profile.default_exclude", &sources.profile)?;
         ScopeGlobs::new("task.write_scope", &sources.task)?;
-        let exclude: BTreeSet<&String> = sources.project.iter().chain(&sources.profile).collect();
+        ScopeGlobs::new("task.exclude", &sources.task_exclude)?;
+        let exclude = [&sources.project, &sources.profile, &sources.task_exclude];
+        let exclude: BTreeSet<&String> = exclude.into_iter().flatten().collect();
         let mut seen = BTreeSet::new();
         let write = sources.task.iter().filter(|glob| seen.insert(*glob));
         Ok(Self {

@@ -73,6 +73,7 @@ fn a_snapshot_says_where_its_patterns_come_from() {
         project: list(&["z", "a"]),
         profile: list(&["m", "a"]),
         task: list(&["src/**", "docs/*", "src/**"]),
+        ..ScopeSources::default()
     })
     .unwrap();
     assert_eq!(
@@ -81,6 +82,29 @@ fn a_snapshot_says_where_its_patterns_come_from() {
             "version": 1, "write": ["src/**", "docs/*"], "exclude": ["a", "m", "z"],
             "sources": {"project": ["z", "a"], "profile": ["m", "a"], "task": ["src/**", "docs/*", "src/**"]},
         })
+    );
+}
+
+#[test]
+fn what_a_task_excludes_is_part_of_its_snapshot() {
+    let sources = |exclude: &str| ScopeSources {
+        project: vec!["m".to_owned()],
+        task: vec!["src/**".to_owned()],
+        task_exclude: vec![exclude.to_owned()],
+        ..ScopeSources::default()
+    };
+    let snapshot = ScopeSnapshot::new(sources("a")).unwrap();
+    assert_eq!(
+        serde_json::to_value(&snapshot).unwrap(),
+        serde_json::json!({
+            "version": 1, "write": ["src/**"], "exclude": ["a", "m"],
+            "sources": {"project": ["m"], "profile": [], "task": ["src/**"], "task_exclude": ["a"]},
+        })
+    );
+    let error = ScopeSnapshot::new(sources("/a")).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`task.exclude[0]`: bad scope pattern `/a`: patterns are relative to the root; leave the leading `/` out"
     );
 }
 
