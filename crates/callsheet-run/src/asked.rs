@@ -39,13 +39,24 @@ pub struct Bounds {
 ///
 /// With `any_exit` what it printed counts although it failed.
 pub fn ask(
+    command: Command,
+    what: &str,
+    bounds: Bounds,
+    any_exit: bool,
+) -> Result<Vec<u8>, RunError> {
+    ask_with(command, Stdio::null(), what, bounds, any_exit)
+}
+
+/// Does so with a standard input: a file that is read, or one that is only held open.
+pub(crate) fn ask_with(
     mut command: Command,
+    input: impl Into<Stdio>,
     what: &str,
     bounds: Bounds,
     any_exit: bool,
 ) -> Result<Vec<u8>, RunError> {
     command
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let refused = |cause| RunError::refused(format!("cannot run `{what}`"), cause);

@@ -322,7 +322,9 @@ pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// An exit code means "nothing found" where git is asked for what may not be there.
-fn unless_failed(answer: Result<Vec<u8>, RunError>) -> Result<Option<Vec<u8>>, RunError> {
+pub(crate) fn unless_failed(
+    answer: Result<Vec<u8>, RunError>,
+) -> Result<Option<Vec<u8>>, RunError> {
     match answer {
         Ok(bytes) => Ok(Some(bytes)),
         Err(RunError::Failed { .. }) => Ok(None),
@@ -331,7 +333,7 @@ fn unless_failed(answer: Result<Vec<u8>, RunError>) -> Result<Option<Vec<u8>>, R
 }
 
 /// Returns values that have a NUL behind them.
-fn values(bytes: &[u8]) -> Vec<OsString> {
+pub(crate) fn values(bytes: &[u8]) -> Vec<OsString> {
     let values = bytes
         .split(|&byte| byte == 0)
         .filter(|value| !value.is_empty());
@@ -341,7 +343,7 @@ fn values(bytes: &[u8]) -> Vec<OsString> {
 }
 
 /// Returns a single line of output.
-fn line(mut bytes: Vec<u8>) -> OsString {
+pub(crate) fn line(mut bytes: Vec<u8>) -> OsString {
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
     }

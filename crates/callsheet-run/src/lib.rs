@@ -20,6 +20,7 @@ pub mod observe;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod play;
+pub mod repository;
 mod resolve;
 mod runner;
 pub mod supervisor;
@@ -33,6 +34,7 @@ pub use event::{AgentEvent, Usage};
 pub use git::Git;
 pub use interrupt::Interrupts;
 pub use observe::{CommandSetting, ProjectObserver};
+pub use repository::{Identity, NewWorktree, Repository, RepositoryLock, Worktree};
 pub use resolve::{Resolved, Runners, find_program};
 pub use runner::{Isolate, Limits, Permissions, PromptBy, Runner, SomeLimits};
 pub use verdict::{Class, Consequence, Ending, Outcome, Verdict};
