@@ -3,7 +3,8 @@
 //! The program runs in a session of its own without a terminal. When it is gone, or is over a bound, its whole process
 //! group is ended. No shell is involved.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -83,6 +84,17 @@ pub(crate) fn ask_with(
             said: asked.said(),
         }),
     }
+}
+
+/// Returns a file without a name that is read from its start: the standard input of a program.
+pub(crate) fn file_of(bytes: &[u8]) -> Result<File, RunError> {
+    let written = || -> io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    };
+    written().map_err(|cause| RunError::refused("cannot write a temporary file", cause))
 }
 
 /// How a program came to its end.

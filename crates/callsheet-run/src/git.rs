@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::asked::{ask_with, file_of};
 use crate::{Bounds, RunError, ask};
 
 /// How long git may take.
@@ -132,6 +133,43 @@ impl Git {
     /// Runs git in the folder and returns what it printed.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S], bounds: Bounds) -> Result<Vec<u8>, RunError> {
         self.run_on(None, args, bounds)
+    }
+
+    /// Runs git in the folder with bytes to read.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(
+        &self,
+        input: &[u8],
+        args: &[S],
+        bounds: Bounds,
+    ) -> Result<Vec<u8>, RunError> {
+        let mut command = self.command();
+        command.args(args);
+        let what = args.first().map_or(OsStr::new(""), AsRef::as_ref);
+        let what = format!("git {}", what.display());
+        ask_with(command, file_of(input)?, &what, bounds, false)
+    }
+
+    /// Returns a git that writes its objects into a folder of its own, and merges without any program.
+    ///
+    /// A file that asks for a merge driver of the configuration is a conflict.
+    pub(crate) fn apart(&self, objects: &Path) -> Result<Self, RunError> {
+        let known = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--git-path",
+            "objects",
+        ];
+        let known = line(self.run(&known, FACTS)?);
+        let mut apart = self.clone();
+        let drivers = ["config", "--null", "--name-only", "--get-regexp"];
+        let drivers = [&drivers[..], &["^merge\\..*\\.driver$"]].concat();
+        let drivers = unless_failed(self.run(&drivers, FACTS))?;
+        for key in values(&drivers.unwrap_or_default()) {
+            apart.settings.push((key, "false".into()));
+        }
+        Ok(apart
+            .with_env("GIT_OBJECT_DIRECTORY", objects)
+            .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", known))
     }
 
     fn run_on<S: AsRef<OsStr>>(

@@ -11,14 +11,13 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::asked::ask_with;
+use crate::asked::{ask_with, file_of};
 use crate::git::{line, unless_failed};
 use crate::{Bounds, RunError};
 
@@ -311,17 +310,6 @@ fn name<S: AsRef<OsStr>>(args: &[S]) -> String {
     words.fold("git".to_owned(), |all, word| {
         format!("{all} {}", word.display())
     })
-}
-
-/// Returns a file without a name that is read from its start.
-pub(crate) fn file_of(bytes: &[u8]) -> Result<File, RunError> {
-    let written = || -> io::Result<File> {
-        let mut file = tempfile::tempfile()?;
-        file.write_all(bytes)?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(file)
-    };
-    written().map_err(|cause| RunError::refused("cannot write a temporary file", cause))
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, RunError> {
