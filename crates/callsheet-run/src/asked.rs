@@ -3,7 +3,8 @@
 //! The program runs in a session of its own without a terminal. When it is gone, or is over a bound, its whole process
 //! group is ended. No shell is involved.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -39,13 +40,24 @@ pub struct Bounds {
 ///
 /// With `any_exit` what it printed counts although it failed.
 pub fn ask(
+    command: Command,
+    what: &str,
+    bounds: Bounds,
+    any_exit: bool,
+) -> Result<Vec<u8>, RunError> {
+    ask_with(command, Stdio::null(), what, bounds, any_exit)
+}
+
+/// Does so with a standard input: a file that is read, or one that is only held open.
+pub(crate) fn ask_with(
     mut command: Command,
+    input: impl Into<Stdio>,
     what: &str,
     bounds: Bounds,
     any_exit: bool,
 ) -> Result<Vec<u8>, RunError> {
     command
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let refused = |cause| RunError::refused(format!("cannot run `{what}`"), cause);
@@ -72,6 +84,17 @@ pub fn ask(
             said: asked.said(),
         }),
     }
+}
+
+/// Returns a file without a name that is read from its start: the standard input of a program.
+pub(crate) fn file_of(bytes: &[u8]) -> Result<File, RunError> {
+    let written = || -> io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    };
+    written().map_err(|cause| RunError::refused("cannot write a temporary file", cause))
 }
 
 /// How a program came to its end.

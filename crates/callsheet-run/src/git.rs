@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::asked::{ask_with, file_of};
 use crate::{Bounds, RunError, ask};
 
 /// How long git may take.
@@ -132,6 +133,43 @@ impl Git {
     /// Runs git in the folder and returns what it printed.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S], bounds: Bounds) -> Result<Vec<u8>, RunError> {
         self.run_on(None, args, bounds)
+    }
+
+    /// Runs git in the folder with bytes to read.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(
+        &self,
+        input: &[u8],
+        args: &[S],
+        bounds: Bounds,
+    ) -> Result<Vec<u8>, RunError> {
+        let mut command = self.command();
+        command.args(args);
+        let what = args.first().map_or(OsStr::new(""), AsRef::as_ref);
+        let what = format!("git {}", what.display());
+        ask_with(command, file_of(input)?, &what, bounds, false)
+    }
+
+    /// Returns a git that writes its objects into a folder of its own, and merges without any program.
+    ///
+    /// A file that asks for a merge driver of the configuration is a conflict.
+    pub(crate) fn apart(&self, objects: &Path) -> Result<Self, RunError> {
+        let known = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--git-path",
+            "objects",
+        ];
+        let known = line(self.run(&known, FACTS)?);
+        let mut apart = self.clone();
+        let drivers = ["config", "--null", "--name-only", "--get-regexp"];
+        let drivers = [&drivers[..], &["^merge\\..*\\.driver$"]].concat();
+        let drivers = unless_failed(self.run(&drivers, FACTS))?;
+        for key in values(&drivers.unwrap_or_default()) {
+            apart.settings.push((key, "false".into()));
+        }
+        Ok(apart
+            .with_env("GIT_OBJECT_DIRECTORY", objects)
+            .with_env("GIT_ALTERNATE_OBJECT_DIRECTORIES", known))
     }
 
     fn run_on<S: AsRef<OsStr>>(
@@ -322,7 +360,9 @@ pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// An exit code means "nothing found" where git is asked for what may not be there.
-fn unless_failed(answer: Result<Vec<u8>, RunError>) -> Result<Option<Vec<u8>>, RunError> {
+pub(crate) fn unless_failed(
+    answer: Result<Vec<u8>, RunError>,
+) -> Result<Option<Vec<u8>>, RunError> {
     match answer {
         Ok(bytes) => Ok(Some(bytes)),
         Err(RunError::Failed { .. }) => Ok(None),
@@ -331,7 +371,7 @@ fn unless_failed(answer: Result<Vec<u8>, RunError>) -> Result<Option<Vec<u8>>, R
 }
 
 /// Returns values that have a NUL behind them.
-fn values(bytes: &[u8]) -> Vec<OsString> {
+pub(crate) fn values(bytes: &[u8]) -> Vec<OsString> {
     let values = bytes
         .split(|&byte| byte == 0)
         .filter(|value| !value.is_empty());
@@ -341,7 +381,7 @@ fn values(bytes: &[u8]) -> Vec<OsString> {
 }
 
 /// Returns a single line of output.
-fn line(mut bytes: Vec<u8>) -> OsString {
+pub(crate) fn line(mut bytes: Vec<u8>) -> OsString {
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
     }
