@@ -22,6 +22,7 @@ pub mod otel;
 pub mod play;
 mod resolve;
 mod runner;
+pub mod sandbox;
 pub mod supervisor;
 mod verdict;
 mod version;
