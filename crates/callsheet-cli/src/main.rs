@@ -15,6 +15,7 @@ mod progress;
 mod project;
 mod report;
 mod run;
+mod sandbox;
 mod settings;
 mod store;
 mod table;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use crate::sandbox;
 
 /// The file that makes a folder a project.
 pub(crate) const FILE: &str = "callsheet.toml";
@@ -49,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
     /// What holds for all runs of the project together.
     pub(crate) limits: RunLimits,
+    /// When agents are put into the sandbox, and what they may write there.
+    pub(crate) sandbox: sandbox::Settings,
     /// The commands that recipes may ask for.
     pub(crate) commands: BTreeMap<String, CommandSetting>,
     /// The worktrees of tasks.
@@ -303,7 +306,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -334,6 +337,7 @@ mod tests {
                 "runner",
                 "accounts",
                 "limits",
+                "sandbox",
                 "profiles"
             ]
         );

@@ -58,7 +58,7 @@ fn main() {
         runners: BTreeMap::from([("agent".to_owned(), runner)]),
         adapters: BTreeMap::new(),
     };
-    let resolved = runners.resolve("agent", &folder).unwrap();
+    let resolved = runners.resolve("agent", &folder, false).unwrap();
     let script = folder.join("agent.toml");
     let environment = std::env::vars().collect();
     let job = Job {
@@ -76,6 +76,7 @@ fn main() {
         program: &program,
         script: Some(&script),
         most: Most::default(),
+        sandbox: None,
         probe: false,
     };
     let began = Instant::now();

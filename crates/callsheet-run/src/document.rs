@@ -178,6 +178,9 @@ pub struct Observed {
     pub unknown: u64,
     /// Processes that were still there after the agent was gone.
     pub leftovers: Vec<String>,
+    /// Whether the agent was in the sandbox.
+    #[serde(default)]
+    pub sandbox: bool,
     /// Whether another process settled the run from the evidence that was left.
     pub settled: bool,
 }

@@ -68,6 +68,29 @@ pub(crate) fn passed(
     (env, has_key)
 }
 
+/// Keeps git from tidying a repository up while an agent works in it: other runs may use what would be moved.
+///
+/// Settings that the variables have already stay in force, and win.
+pub(crate) fn without_maintenance(env: &mut BTreeMap<String, String>) {
+    let count = env.get("GIT_CONFIG_COUNT").map(String::as_str);
+    // Git refuses a number that is none, and whoever set it is told by git.
+    let Ok(mut count) = count.unwrap_or("0").parse::<usize>() else {
+        return;
+    };
+    for (name, value) in [("gc.auto", "0"), ("maintenance.auto", "false")] {
+        let is_set = (0..count).any(|index| {
+            let key = env.get(&format!("GIT_CONFIG_KEY_{index}"));
+            key.is_some_and(|key| key.eq_ignore_ascii_case(name))
+        });
+        if !is_set {
+            env.insert(format!("GIT_CONFIG_KEY_{count}"), name.to_owned());
+            env.insert(format!("GIT_CONFIG_VALUE_{count}"), value.to_owned());
+            count += 1;
+        }
+    }
+    env.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
+}
+
 /// Tells whether the CLI gets a state folder of its own.
 pub(crate) fn isolated(isolate: Isolate, has_key: bool) -> bool {
     match isolate {
@@ -99,6 +122,39 @@ mod tests {
         let here = here.map(|name| (name.to_owned(), "1".to_owned()));
         let (env, has_key) = passed(runner, &sheet(), &here.into());
         (env.into_keys().collect(), has_key)
+    }
+
+    #[test]
+    fn git_is_told_to_leave_the_repository_as_it_is() {
+        let shown = |set: &[(&str, &str)]| {
+            let set = set.iter();
+            let mut env: BTreeMap<String, String> = set
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            without_maintenance(&mut env);
+            let lines = env.iter().map(|(name, value)| format!("{name}={value}"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(shown(&[]), @"
+        GIT_CONFIG_COUNT=2
+        GIT_CONFIG_KEY_0=gc.auto
+        GIT_CONFIG_KEY_1=maintenance.auto
+        GIT_CONFIG_VALUE_0=0
+        GIT_CONFIG_VALUE_1=false
+        ");
+        let own = [
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "GC.auto"),
+            ("GIT_CONFIG_VALUE_0", "5"),
+        ];
+        insta::assert_snapshot!(shown(&own), @"
+        GIT_CONFIG_COUNT=2
+        GIT_CONFIG_KEY_0=GC.auto
+        GIT_CONFIG_KEY_1=maintenance.auto
+        GIT_CONFIG_VALUE_0=5
+        GIT_CONFIG_VALUE_1=false
+        ");
+        assert_eq!(shown(&[("GIT_CONFIG_COUNT", "x")]), "GIT_CONFIG_COUNT=x");
     }
 
     #[test]

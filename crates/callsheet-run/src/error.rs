@@ -51,7 +51,7 @@ pub enum RunError {
         /// How many bytes it may print.
         most: u64,
     },
-    /// Nothing is started now: the account is parked or stopped, or a limit is reached.
+    /// Nothing is started now: the account is parked or stopped, a limit is reached, or there is no sandbox.
     NotNow(String),
     /// The store refused.
     Store(StoreError),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
+use crate::sandbox::Sandbox;
 
 /// The variable that marks every process of a run; its value is the id of the run.
 pub const MARKER: &str = "CALLSHEET_RUN";
@@ -33,6 +34,8 @@ pub struct Launch {
     pub journal: PathBuf,
     /// The signal that the CLI takes as a request to stop.
     pub stop: StopSignal,
+    /// What the agent may write; everything that its user may without one.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Launch {
@@ -122,6 +125,13 @@ pub enum Step {
     Supervising {
         /// The supervisor itself.
         process: Identity,
+    },
+    /// The supervisor, and with it the agent to come, can write only here from now on.
+    Sandboxed {
+        /// The version of Landlock's interface.
+        abi: u32,
+        /// What can be written, some devices aside.
+        write: Vec<PathBuf>,
     },
     /// The agent is up.
     Spawned {

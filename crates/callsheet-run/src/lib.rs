@@ -24,6 +24,7 @@ pub mod play;
 pub mod repository;
 mod resolve;
 mod runner;
+pub mod sandbox;
 pub mod supervisor;
 mod verdict;
 mod version;

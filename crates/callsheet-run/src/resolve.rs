@@ -73,8 +73,14 @@ impl Runners {
         names
     }
 
-    /// Finds a runner by its name; `root` is what relative programs are relative to.
-    pub fn resolve(&self, name: &str, root: &Path) -> Result<Resolved, RunError> {
+    /// Finds a runner by its name; `root` is what relative programs are relative to, and `is_sandboxed` says whether its agent
+    /// will be in the sandbox, where it may do more without asking.
+    pub fn resolve(
+        &self,
+        name: &str,
+        root: &Path,
+        is_sandboxed: bool,
+    ) -> Result<Resolved, RunError> {
         let runner = match self.runners.get(name) {
             Some(runner) => runner.clone(),
             None if is_ready(name) => Runner::default(),
@@ -107,7 +113,7 @@ impl Runners {
         Ok(Resolved {
             name: name.to_owned(),
             account: runner.account.clone().unwrap_or_else(|| name.to_owned()),
-            permissions: runner.permissions.unwrap_or(Permissions::Edit),
+            permissions: Permissions::of(runner.permissions, is_sandboxed),
             limits: Limits::of(&runner.limits, &sheet.limits),
             command: rooted(command, root),
             recorded: None,

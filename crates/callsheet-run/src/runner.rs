@@ -54,24 +54,35 @@ pub enum Isolate {
 
 impl<'de> Deserialize<'de> for Isolate {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Word;
-        impl serde::de::Visitor<'_> for Word {
-            type Value = Isolate;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("`\"auto\"`, `true` or `false`")
-            }
-            fn visit_bool<E>(self, yes: bool) -> Result<Isolate, E> {
-                Ok(if yes { Isolate::Yes } else { Isolate::No })
-            }
-            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Isolate, E> {
-                match word {
-                    "auto" => Ok(Isolate::Auto),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(word), &self)),
-                }
+        auto_or_bool(deserializer).map(|word| match word {
+            None => Self::Auto,
+            Some(true) => Self::Yes,
+            Some(false) => Self::No,
+        })
+    }
+}
+
+/// Reads `"auto"`, which is nothing, or a boolean.
+pub(crate) fn auto_or_bool<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<bool>, D::Error> {
+    struct Word;
+    impl serde::de::Visitor<'_> for Word {
+        type Value = Option<bool>;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("`\"auto\"`, `true` or `false`")
+        }
+        fn visit_bool<E>(self, yes: bool) -> Result<Option<bool>, E> {
+            Ok(Some(yes))
+        }
+        fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Option<bool>, E> {
+            match word {
+                "auto" => Ok(None),
+                _ => Err(E::invalid_value(serde::de::Unexpected::Str(word), &self)),
             }
         }
-        deserializer.deserialize_any(Word)
     }
+    deserializer.deserialize_any(Word)
 }
 
 /// What an agent may do without asking.
@@ -87,6 +98,11 @@ pub enum Permissions {
 }
 
 impl Permissions {
+    /// Returns what an agent may do: what its runner sets, else everything in the sandbox, and outside of it changing files.
+    pub fn of(set: Option<Self>, is_sandboxed: bool) -> Self {
+        set.unwrap_or(if is_sandboxed { Self::Full } else { Self::Edit })
+    }
+
     /// Returns the word that is written and shown.
     pub fn as_str(self) -> &'static str {
         match self {

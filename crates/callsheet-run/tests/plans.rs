@@ -20,6 +20,7 @@ struct Case<'a> {
     prompt: &'a str,
     system: Option<&'a str>,
     isolate: bool,
+    sandboxed: bool,
     env: BTreeMap<String, String>,
 }
 
@@ -36,6 +37,7 @@ impl Case<'_> {
             prompt: "Do it.",
             system: None,
             isolate: true,
+            sandboxed: false,
             env: BTreeMap::new(),
         }
     }
@@ -61,6 +63,7 @@ impl Case<'_> {
             prompt_by: PromptBy::Stdin,
             program: Path::new("/bin/callsheet"),
             script: None,
+            sandboxed: self.sandboxed,
         };
         adapter::find(&self.sheet.name).unwrap().plan(&order)
     }
@@ -229,4 +232,37 @@ fn texts_are_never_arguments_or_variables() {
         assert!(plan.env.values().all(|value| !value.contains("secret")));
         assert!(plan.files.keys().all(|path| path.starts_with("/run/state")));
     }
+}
+
+#[test]
+fn the_sandbox_changes_what_a_cli_would_refuse_there() {
+    let plans = |sandboxed: bool| {
+        let mut lines = String::new();
+        for name in ["claude", "codex", "gemini", "opencode"] {
+            for permissions in [Permissions::Read, Permissions::Edit, Permissions::Full] {
+                let mut case = Case::of(name);
+                (case.permissions, case.sandboxed, case.isolate) = (permissions, sandboxed, false);
+                lines.push_str(&case.shown());
+            }
+        }
+        lines
+    };
+    let (outside, inside) = (plans(false), plans(true));
+    let new = |text: &str, other: &str| {
+        let lines = text.lines().filter(|line| !other.contains(line));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(new(&inside, &outside), @"
+    IS_SANDBOX=1
+    IS_SANDBOX=1
+    IS_SANDBOX=1
+    ");
+    insta::assert_snapshot!(new(&outside, &inside), @"
+    $ codex exec --json --skip-git-repo-check -C /code -c analytics.enabled=false --disable plugins -s read-only -
+    $ codex exec --json --skip-git-repo-check -C /code -c analytics.enabled=false --disable plugins -s workspace-write -
+    ");
+    let mut case = Case::of("claude");
+    case.sandboxed = true;
+    case.env = [("IS_SANDBOX".to_owned(), "0".to_owned())].into();
+    assert_eq!(case.plan().unwrap().env.get("IS_SANDBOX"), None);
 }

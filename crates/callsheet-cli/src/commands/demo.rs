@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use callsheet::Composition;
 use callsheet_run::document::document;
 use callsheet_run::git;
+use callsheet_run::sandbox::Place;
 use callsheet_store::Id;
 use serde_json::{Value, json};
 
@@ -19,7 +20,7 @@ use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, Talk, write_file};
 use crate::project::Project;
 use crate::settings::FILE;
-use crate::{report, store};
+use crate::{report, sandbox, store};
 
 /// Make a small project, compose and seal prompts from it, prove them, and run an agent on one
 ///
@@ -209,7 +210,9 @@ impl Args {
 fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failure> {
     let opened = store::open(project)?;
     let (_, seal) = opened.sealed(sealed.as_str())?;
-    let mut runner = project.runners().resolve("demo", project.root())?;
+    let sandbox = sandbox::of(project, Place::Project)?;
+    let runners = project.runners();
+    let mut runner = runners.resolve("demo", project.root(), sandbox.is_some())?;
     let errand = Errand {
         sealed,
         texts: Texts {
@@ -217,6 +220,7 @@ fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failur
             system: None,
         },
         script: crate::run::script(project, &runner)?,
+        sandbox,
         probe: false,
     };
     let quiet = Output {

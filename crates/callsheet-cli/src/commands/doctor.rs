@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet_run::account::{self, Standings};
+use callsheet_run::sandbox::{Mode, Place, Support, WHOLE_ABI, support};
 use callsheet_run::{Sheet, adapter, ask_version, find_program, version_warning};
 use callsheet_store::block_on;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::failure::{Failure, NEGATIVE};
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::{Align, Table};
-use crate::{run, store, time};
+use crate::{run, sandbox, store, time};
 
 /// Check git, agents, credentials, sandbox and store, and say what to do next
 ///
@@ -72,7 +73,7 @@ impl Args {
                     .next("install one of the agents above, or name a program in `[runners.NAME]`"),
             );
         }
-        checks.push(sandbox());
+        checks.push(sandbox_check(project.settings.sandbox.mode, support()));
         checks.push(store_check(project, out));
         checks.extend(accounts(project));
         report(&checks, out)
@@ -191,10 +192,11 @@ fn runners(project: &Project) -> Vec<Check> {
     let path = environment.get("PATH").map(String::as_str);
     let runners = project.runners();
     let names = project.settings.runners.keys();
+    let is_sandboxed = sandbox::of(project, Place::Project).is_ok_and(|paths| paths.is_some());
     names
         .map(|name| {
             let title = format!("runner {name}");
-            let resolved = match runners.resolve(name, project.root()) {
+            let resolved = match runners.resolve(name, project.root(), is_sandboxed) {
                 Ok(resolved) => resolved,
                 Err(error) => return Check::new(title, State::Problem, error.to_string()),
             };
@@ -211,18 +213,38 @@ fn runners(project: &Project) -> Vec<Check> {
         .collect()
 }
 
-fn sandbox() -> Check {
-    let modules = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
-    let kernel = if modules.split(',').any(|module| module.trim() == "landlock") {
-        "the kernel has Landlock"
-    } else {
-        "the kernel does not tell of Landlock"
-    };
-    Check::new(
-        "sandbox",
-        State::Note,
-        format!("none: agents have your rights, so permissions are `edit` by default; {kernel}"),
-    )
+/// Says what the kernel has to put agents into, by asking it.
+fn sandbox_check(mode: Mode, support: Support) -> Check {
+    let check = |state, found: String| Check::new("sandbox", state, found);
+    match (mode, support) {
+        (Mode::No, _) => {
+            let found = "switched off in callsheet.toml: agents have your rights";
+            check(State::Note, found.to_owned())
+        }
+        (Mode::Auto, Support::None) => {
+            let found = "the kernel has no Landlock: agents have your rights";
+            check(State::Note, found.to_owned())
+        }
+        (Mode::Yes, Support::None) => {
+            let [have, without] = sandbox::WAYS_OUT;
+            let found = "the kernel has no Landlock, which `[sandbox]` asks for".to_owned();
+            check(State::Problem, found).next(format!("{have}; {without}"))
+        }
+        (_, Support::Landlock { abi }) => {
+            let who = match mode {
+                Mode::Auto => "agents in worktrees",
+                _ => "agents",
+            };
+            let check = check(
+                State::Ok,
+                format!("Landlock ABI {abi}: {who} write where they work, and in caches"),
+            );
+            if abi < WHOLE_ABI {
+                return check.next("Linux 6.2 and later keep all other files from being truncated");
+            }
+            check
+        }
+    }
 }
 
 fn store_check(project: &Project, out: Output) -> Check {

@@ -1,6 +1,6 @@
 //! `exec`: composes a prompt, seals it, hands it to an agent and ends with the facts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::Composition;
@@ -8,6 +8,7 @@ use callsheet::Role;
 use callsheet::recipe::Shape;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most};
+use callsheet_run::sandbox::Place;
 use callsheet_run::{Resolved, RunError};
 use callsheet_store::{Id, Run, RunKind};
 
@@ -19,7 +20,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
 use crate::store::Opened;
-use crate::{report, run, store, telemetry};
+use crate::{report, run, sandbox, store, telemetry};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
 ///
@@ -81,6 +82,8 @@ pub(crate) struct Errand {
     pub(crate) sealed: Id,
     pub(crate) texts: Texts,
     pub(crate) script: Option<Script>,
+    /// What the agent may write beside what every one may, if it is to be in the sandbox.
+    pub(crate) sandbox: Option<Vec<PathBuf>>,
     pub(crate) probe: bool,
 }
 
@@ -88,7 +91,8 @@ impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let runners = project.runners();
         let name = run::choose(project, self.runner.as_deref())?;
-        let mut runner = runners.resolve(&name, project.root())?;
+        let sandbox = sandbox::of(project, Place::Project)?;
+        let mut runner = runners.resolve(&name, project.root(), sandbox.is_some())?;
         if let Some(model) = &self.model {
             runner.runner.model = Some(model.clone());
         }
@@ -105,6 +109,7 @@ impl Args {
             sealed: sealed.id,
             texts,
             script,
+            sandbox,
             probe: self.probe,
         };
         let done = errand.run(project, &mut runner, out)?;
@@ -171,7 +176,12 @@ impl Errand {
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
         let environment = run::environment();
-        say_terms(runner, runner.isolates(&environment), out);
+        say_terms(
+            runner,
+            runner.isolates(&environment),
+            self.sandbox.is_some(),
+            out,
+        );
         let cwd = run::real(project.root())?;
         let account = project.settings.accounts.get(&runner.account);
         let job = Job {
@@ -192,6 +202,7 @@ impl Errand {
                 project: project.settings.limits.runs,
                 account: account.and_then(|account| account.runs),
             },
+            sandbox: self.sandbox.as_deref(),
             probe: self.probe,
         };
         let mut live = Live::new(runner, out)?;
@@ -264,7 +275,7 @@ fn read_prompt(text: &str) -> Result<String, Failure> {
 }
 
 /// Says what the agent may do, before it does anything.
-fn say_terms(runner: &Resolved, isolates: bool, out: Output) {
+fn say_terms(runner: &Resolved, isolates: bool, is_sandboxed: bool, out: Output) {
     let model = runner.runner.model.as_deref();
     let model = model.map_or_else(String::new, |model| format!(", model {model}"));
     let permissions = runner.permissions.as_str();
@@ -274,8 +285,13 @@ fn say_terms(runner: &Resolved, isolates: bool, out: Output) {
         (false, true) => ", a state folder of its own",
         (false, false) => ", your own login and configuration",
     };
+    let sandbox = if is_sandboxed {
+        "sandboxed"
+    } else {
+        "no sandbox"
+    };
     out.say(&format!(
-        "runner {}: {}{model}, permissions {permissions}{login}",
+        "runner {}: {}{model}, permissions {permissions}, {sandbox}{login}",
         runner.name, runner.sheet.title
     ));
 }

@@ -58,6 +58,7 @@ impl Agent {
             stderr: path("stderr"),
             journal: path("journal"),
             stop: StopSignal::Terminate,
+            sandbox: None,
         };
         Self { folder, launch }
     }
@@ -145,6 +146,9 @@ impl Agent {
                 let mut step = serde_json::to_value(entry.step).unwrap();
                 if let Some(process) = step.get_mut("process") {
                     *process = json!("[PROCESS]");
+                }
+                if let Some(abi) = step.get_mut("abi") {
+                    *abi = json!("[ABI]");
                 }
                 step.to_string()
             })

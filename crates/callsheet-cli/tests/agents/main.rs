@@ -5,5 +5,6 @@ mod driver;
 mod ending;
 mod marked;
 mod player;
+mod sandbox;
 mod start;
 mod stop;

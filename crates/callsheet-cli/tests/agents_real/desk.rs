@@ -101,7 +101,7 @@ impl Desk {
         write(&self.home().join(name), text);
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 

@@ -38,5 +38,6 @@ mod desk;
 mod failures;
 mod model;
 mod runner;
+mod sandboxed;
 mod stops;
 mod users;

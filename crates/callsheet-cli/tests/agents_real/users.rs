@@ -18,7 +18,7 @@ every_cli!(with_a_key, without_isolation);
 const OWN: &str = "Words of the user, for every project.";
 
 /// Returns the files of a user who has instructions, hooks and an MCP server.
-fn files(cli: Cli) -> Vec<(&'static str, String)> {
+pub(crate) fn files(cli: Cli) -> Vec<(&'static str, String)> {
     // The server is one that ends at once, so that no CLI waits for it.
     let servers = json!({"files": {"command": "true"}});
     match cli {

@@ -68,9 +68,12 @@ fn a_project_changes_what_is_listed_and_shown() {
       "allow": [],
       "deny": [],
       "permissions": {},
+      "sandbox_permissions": {},
       "last": [],
       "env": {},
       "isolated_env": {},
+      "sandbox_env": {},
+      "state": [],
       "keys": [],
       "logins": [],
       "pass_env": [],
@@ -123,7 +126,7 @@ fn settings_of_adapters_and_runners_that_are_wrong() {
     insta::assert_snapshot!(with_settings("[adapters.codex]\n\nargument = []\n", &["adapter", "list"]), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:3: unknown field `argument`, expected one of `name`, `title`, `install`, `command`, `version`, `versions`, `arguments`, `model`, `models`, `system`, `allow`, `deny`, `permissions`, `last`, `env`, `isolated_env`, `keys`, `logins`, `pass_env`, `stop`, `most_prompt_bytes`, `limits`, `settings`, `ambient`, `profiles`
+    error: callsheet.toml:3: unknown field `argument`, expected one of `name`, `title`, `install`, `command`, `version`, `versions`, `arguments`, `model`, `models`, `system`, `allow`, `deny`, `permissions`, `sandbox_permissions`, `last`, `env`, `isolated_env`, `sandbox_env`, `state`, `keys`, `logins`, `pass_env`, `stop`, `most_prompt_bytes`, `limits`, `settings`, `ambient`, `profiles`
     hint: did you mean `arguments`?
     hint: `callsheet schema --settings` prints what is allowed
     ");

@@ -51,7 +51,7 @@ fn refused_credentials_stop_the_account_and_other_accounts_go_on() {
     exit: 3
     --- stderr
     already sealed [ID1]
-    runner two: a script of this project, permissions edit
+    runner two: a script of this project, permissions edit, no sandbox
     error: account `mine` is stopped (auth)
     hint: `--probe` tries account `mine` once; a success opens it again
     ");

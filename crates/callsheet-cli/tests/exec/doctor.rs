@@ -1,14 +1,27 @@
 //! `doctor`: what it finds, what it proposes, and no secret in it.
 
+use callsheet_run::sandbox::{Support, support};
+
 use crate::desk::Desk;
+
+/// Returns what `doctor` says of the kernel that these tests run on.
+fn sandbox_line() -> String {
+    match support() {
+        Support::Landlock { abi } => format!(
+            "ok  sandbox   Landlock ABI {abi}: agents in worktrees write where they work, and in caches"
+        ),
+        Support::None => {
+            "-   sandbox   the kernel has no Landlock: agents have your rights".to_owned()
+        }
+    }
+}
 
 #[test]
 fn a_machine_without_anything() {
     let mut desk = Desk::new("");
     desk.project.variable("PATH", "/nonexistent");
     let shown = desk.project.callsheet(&["doctor"]);
-    let shown = shown.replace("the kernel has Landlock", "[KERNEL]");
-    let shown = shown.replace("the kernel does not tell of Landlock", "[KERNEL]");
+    let shown = shown.replace(&sandbox_line(), "ok  sandbox   [KERNEL]");
     insta::assert_snapshot!(shown, @"
     exit: 1
     --- stdout
@@ -19,7 +32,7 @@ fn a_machine_without_anything() {
     -   gemini    not installed
     -   opencode  not installed
     !!  runner    no agent is installed
-    -   sandbox   none: agents have your rights, so permissions are `edit` by default; [KERNEL]
+    ok  sandbox   [KERNEL]
     -   store     nothing is stored yet
     --- stderr
     git: install git; without it nobody can tell what an agent changed
@@ -30,6 +43,14 @@ fn a_machine_without_anything() {
     runner: install one of the agents above, or name a program in `[runners.NAME]`
     store: `callsheet exec RECIPE` or `callsheet compose RECIPE --seal` makes one
     ");
+}
+
+#[test]
+fn a_sandbox_that_is_switched_off_is_told() {
+    let desk = Desk::new("[sandbox]\nmode = false\n");
+    let text = desk.project.run(&["doctor"]).text();
+    let line = "\n-   sandbox   switched off in callsheet.toml: agents have your rights\n";
+    assert!(text.contains(line), "{text}");
 }
 
 #[test]

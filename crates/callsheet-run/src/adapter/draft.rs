@@ -19,7 +19,7 @@ pub(super) fn draft(order: &Order<'_>, system: bool) -> Result<Plan, RunError> {
     if let Some(model) = order.model {
         push(&sheet.model, Some(("{model}", model)))?;
     }
-    push(sheet.permission(order.permissions), None)?;
+    push(sheet.permission(order.permissions, order.sandboxed), None)?;
     for (tools, arguments) in [(order.allow, &sheet.allow), (order.deny, &sheet.deny)] {
         if !tools.is_empty() {
             push(arguments, Some(("{tools}", &tools.join(","))))?;
@@ -38,6 +38,9 @@ pub(super) fn draft(order: &Order<'_>, system: bool) -> Result<Plan, RunError> {
         trims_system: false,
         notes: Vec::new(),
     };
+    if order.sandboxed {
+        plan.env.extend(sheet.sandbox_env.clone());
+    }
     // What the runner sets stands over what the sheet sets.
     plan.env.retain(|name, _| !order.env.contains_key(name));
     if order.isolate {

@@ -64,6 +64,8 @@ pub struct Order<'a> {
     pub program: &'a Path,
     /// What the adapters `scripted` and `replay` play.
     pub script: Option<&'a Path>,
+    /// Whether the agent will be in the sandbox.
+    pub sandboxed: bool,
 }
 
 impl Order<'_> {

@@ -53,6 +53,9 @@ pub struct Sheet {
     /// The arguments of each permission.
     #[serde(default)]
     pub permissions: BTreeMap<String, Vec<String>>,
+    /// The arguments of a permission in the sandbox, where they differ.
+    #[serde(default)]
+    pub sandbox_permissions: BTreeMap<String, Vec<String>>,
     /// The arguments that come last.
     #[serde(default)]
     pub last: Vec<String>,
@@ -62,6 +65,13 @@ pub struct Sheet {
     /// Variables that every run has whose CLI has a state folder of its own; `{state}` is that folder.
     #[serde(default)]
     pub isolated_env: BTreeMap<String, String>,
+    /// Variables that every run in the sandbox has.
+    #[serde(default)]
+    pub sandbox_env: BTreeMap<String, String>,
+    /// The folders that the CLI may write in the sandbox when it has no state folder of its own. Paths below the home folder begin
+    /// with `~/`, those below what a variable names with `${NAME:-PATH}`, where the path stands in for a variable that is not set.
+    #[serde(default)]
+    pub state: Vec<String>,
     /// The variables with a key; they are passed on where they are set.
     #[serde(default)]
     pub keys: Vec<String>,
@@ -152,9 +162,11 @@ impl Sheet {
         settings
     }
 
-    /// Returns the arguments of a permission.
-    pub fn permission(&self, permissions: Permissions) -> &[String] {
-        let arguments = self.permissions.get(permissions.as_str());
+    /// Returns the arguments of a permission, in the sandbox or outside of it.
+    pub fn permission(&self, permissions: Permissions, is_sandboxed: bool) -> &[String] {
+        let name = permissions.as_str();
+        let inside = self.sandbox_permissions.get(name).filter(|_| is_sandboxed);
+        let arguments = inside.or_else(|| self.permissions.get(name));
         arguments.map_or(&[], Vec::as_slice)
     }
 }

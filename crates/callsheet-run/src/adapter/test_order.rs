@@ -47,6 +47,7 @@ impl Fixture {
             prompt_by: self.prompt_by,
             program: Path::new("/bin/callsheet"),
             script: self.script.as_deref(),
+            sandboxed: false,
         }
     }
 }

@@ -225,6 +225,7 @@ fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
         session: seen.session.clone(),
         unknown: seen.unknown,
         leftovers: ended.steps.leftovers.clone(),
+        sandbox: ended.steps.sandboxed,
         settled: ended.settled,
     }
 }

@@ -15,7 +15,7 @@ mod watch;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callsheet::Event;
@@ -61,6 +61,10 @@ pub struct Job<'a> {
     pub script: Option<&'a Path>,
     /// How many runs the project, and the account, may have at once.
     pub most: Most,
+    /// What else the agent may write, in the sandbox: paths, where `~` is its home directory and `${NAME}` or `${NAME:-PATH}` a
+    /// variable of it. Its own directory, what is private to the run and the state of its CLI come by themselves. Without it there
+    /// is no sandbox.
+    pub sandbox: Option<&'a [PathBuf]>,
     /// Whether an account that is parked or stopped is tried all the same.
     pub probe: bool,
 }

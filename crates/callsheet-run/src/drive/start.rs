@@ -14,7 +14,8 @@ use super::{Job, LEASE, Watcher};
 use crate::account::{self, Standings};
 use crate::document::{Delivered, Handed, Known};
 use crate::launch::Launch;
-use crate::{Order, Plan, RunError, ambient, environment, facts, resolve, version};
+use crate::sandbox::{self, Sandbox};
+use crate::{Order, Permissions, Plan, RunError, ambient, environment, facts, resolve, version};
 
 /// A run that is ready to go.
 pub(super) struct Started {
@@ -78,7 +79,7 @@ pub(super) fn prepare(
     }
     lay_out(job, &folder, &plan)
         .map_err(|cause| RunError::refused("cannot make the folder of the run", cause))?;
-    let launch = launch(job, &claim, &folder, &plan, &passed);
+    let launch = launch(job, &claim, &folder, &plan, (isolate, &passed));
     let home = launch.env.get("HOME").map(PathBuf::from);
     let version = version::of(job.home, &launch, &job.runner.sheet);
     if let Some(warning) = version::warning(&job.runner.sheet, version.as_deref()) {
@@ -163,6 +164,7 @@ fn order<'a>(
         prompt_by: runner.prompt,
         program: job.program,
         script: job.script,
+        sandboxed: job.sandbox.is_some(),
     }
 }
 
@@ -246,7 +248,7 @@ fn launch(
     claim: &Claim,
     folder: &RunFolder,
     plan: &Plan,
-    passed: &BTreeMap<String, String>,
+    (isolate, passed): (bool, &BTreeMap<String, String>),
 ) -> Launch {
     // What is passed on has the variables of the runner, and a plan changes only what makes it work.
     let mut env = passed.clone();
@@ -258,7 +260,9 @@ fn launch(
     }
     let temporary = folder.temporary().to_string_lossy().into_owned();
     env.insert("TMPDIR".to_owned(), temporary);
+    environment::without_maintenance(&mut env);
     env.insert("CALLSHEET_RUN".to_owned(), claim.run.id.to_string());
+    let sandbox = sandbox(job, folder, isolate, &env);
     Launch {
         argv: plan.argv.clone(),
         env,
@@ -268,7 +272,37 @@ fn launch(
         stderr: folder.stderr(),
         journal: folder.journal(),
         stop: plan.stop,
+        sandbox,
     }
+}
+
+/// Returns what the agent may write, where it is to be in the sandbox; with `read` only what is private to the run or its CLI.
+fn sandbox(
+    job: &Job<'_>,
+    folder: &RunFolder,
+    isolate: bool,
+    env: &BTreeMap<String, String>,
+) -> Option<Sandbox> {
+    let given = job.sandbox?;
+    let mut write = vec![
+        folder.temporary(),
+        folder.state(),
+        // What a program prints may be opened once more, as `/dev/stdout`.
+        folder.stdout(),
+        folder.stderr(),
+    ];
+    let state = job.runner.sheet.state.iter().filter(|_| !isolate);
+    let state = state.filter_map(|path| sandbox::expand(Path::new(path), env));
+    for directory in state {
+        // The CLI would make it too, if it could; one that cannot be made is missing for it as well.
+        let _ = std::fs::create_dir_all(&directory);
+        write.push(directory);
+    }
+    if job.runner.permissions != Permissions::Read {
+        write.push(job.cwd.to_owned());
+        write.extend(given.iter().filter_map(|path| sandbox::expand(path, env)));
+    }
+    Some(Sandbox { write })
 }
 
 fn handed(text: &str, is_trimmed: bool) -> Handed {

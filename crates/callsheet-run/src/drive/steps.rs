@@ -10,6 +10,7 @@ use crate::launch::{Entry, Step};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steps {
     pub(super) not_spawned: Option<String>,
+    pub(super) sandboxed: bool,
     pub(super) exited: Option<Exited>,
     pub(super) orphaned: bool,
     pub(super) leftovers: Vec<String>,
@@ -29,6 +30,7 @@ impl Steps {
     pub(super) fn note(&mut self, entry: &Entry) {
         match &entry.step {
             Step::NotSpawned { why, .. } => self.not_spawned = Some(why.clone()),
+            Step::Sandboxed { .. } => self.sandboxed = true,
             Step::Exited { code, signal, read } => {
                 self.exited = Some(Exited {
                     code: *code,
@@ -52,6 +54,9 @@ pub(super) fn step_event(claim: &Claim, entry: &Entry) -> Event {
     };
     let said = match &entry.step {
         Step::Supervising { .. } => "a supervisor is up".to_owned(),
+        Step::Sandboxed { abi, write } => {
+            format!("{} paths can be written, by Landlock {abi}", write.len())
+        }
         Step::Spawned { process } => format!("the agent is process {}", process.pid),
         Step::NotSpawned { why, .. } => format!("the agent cannot be started: {why}"),
         Step::Signalled {

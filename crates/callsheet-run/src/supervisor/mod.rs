@@ -42,7 +42,7 @@ pub fn supervise() -> Result<(), RunError> {
     set_child_subreaper(Some(getpid())).map_err(|errno| refused(errno.into()))?;
     let process = Identity::current().map_err(refused)?;
     journal.write(Step::Supervising { process });
-    match spawn::spawn(&launch) {
+    match spawn::spawn(&launch, &mut journal) {
         Ok(agent) => watch::Watch::new(&launch, agent, inbox, &mut journal).run()?,
         Err(step) => {
             journal.write(step);

@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
 
-use super::journal::private;
+use super::journal::{Journal, private};
 use crate::launch::{Identity, Launch, Step};
+use crate::sandbox;
 
 /// An agent that was started.
 pub(super) struct Agent {
@@ -20,7 +21,9 @@ pub(super) struct Agent {
 }
 
 /// Starts an agent, or tells why there is none.
-pub(super) fn spawn(launch: &Launch) -> Result<Agent, Step> {
+///
+/// If it is to be in the sandbox, so is this thread from then on: every file that it writes is open before.
+pub(super) fn spawn(launch: &Launch, journal: &mut Journal) -> Result<Agent, Step> {
     let file = |path: &Path, opened: io::Result<File>| {
         opened.map_err(|cause| not_spawned(&format!("cannot open `{}`", path.display()), &cause))
     };
@@ -42,6 +45,7 @@ pub(super) fn spawn(launch: &Launch) -> Result<Agent, Step> {
         Some(file) => Stdio::from(file.try_clone().map_err(refused)?),
         None => Stdio::null(),
     };
+    confine(launch, journal)?;
     let mut command = Command::new(program);
     command
         .arg0(name)
@@ -59,6 +63,22 @@ pub(super) fn spawn(launch: &Launch) -> Result<Agent, Step> {
     let process = i32::try_from(child.id()).ok().and_then(Identity::of);
     let process = process.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
     Ok(Agent { process, stdin })
+}
+
+/// Puts this thread, and with it everything that it starts, into the sandbox where there is to be one.
+fn confine(launch: &Launch, journal: &mut Journal) -> Result<(), Step> {
+    let Some(sandbox) = &launch.sandbox else {
+        return Ok(());
+    };
+    let restricted = sandbox::restrict(sandbox).map_err(|why| Step::NotSpawned {
+        why,
+        missing: false,
+    })?;
+    journal.write(Step::Sandboxed {
+        abi: restricted.abi,
+        write: restricted.write,
+    });
+    Ok(())
 }
 
 fn not_spawned(what: &str, cause: &io::Error) -> Step {

@@ -8,6 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
     text,
     edit,
+    command,
     refusal,
 };
 
@@ -78,12 +79,21 @@ fn text(request: &Value) -> Answer {
 }
 
 fn edit(request: &Value, edit: &Edit) -> Answer {
-    let input = json!({"filePath": edit.file, "content": edit.new}).to_string();
+    let input = json!({"filePath": edit.file, "content": edit.new});
+    tool(request, "write", &input)
+}
+
+fn command(request: &Value, line: &str) -> Answer {
+    let input = json!({"command": line, "description": "Runs a command"});
+    tool(request, "bash", &input)
+}
+
+fn tool(request: &Value, name: &str, input: &Value) -> Answer {
     let call = json!({
         "index": 0,
         "id": "call_1",
         "type": "function",
-        "function": {"name": "write", "arguments": input},
+        "function": {"name": name, "arguments": input.to_string()},
     });
     let message = json!({"role": "assistant", "content": BEFORE_TOOL, "tool_calls": [call]});
     Answer {

@@ -8,6 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
     text,
     edit,
+    command,
     refusal,
 };
 
@@ -52,11 +53,16 @@ fn text(_: &Value) -> Answer {
 }
 
 fn edit(_: &Value, edit: &Edit) -> Answer {
-    let call = json!({"functionCall": {
-        "id": "fc1",
-        "name": "write_file",
-        "args": {"file_path": edit.file, "content": edit.new},
-    }});
+    let args = json!({"file_path": edit.file, "content": edit.new});
+    tool("write_file", &args)
+}
+
+fn command(_: &Value, line: &str) -> Answer {
+    tool("run_shell_command", &json!({"command": line}))
+}
+
+fn tool(name: &str, args: &Value) -> Answer {
+    let call = json!({"functionCall": {"id": "fc1", "name": name, "args": args}});
     let said = json!({"text": BEFORE_TOOL});
     Answer {
         head: vec![frame(&content(&json!([said]), None))],

@@ -8,6 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
     text,
     edit,
+    command,
     refusal,
 };
 
@@ -83,7 +84,17 @@ fn text(request: &Value) -> Answer {
 
 fn edit(request: &Value, edit: &Edit) -> Answer {
     let input = json!({"file_path": edit.file, "content": edit.new});
-    let tool = |input: &Value| json!({"type": "tool_use", "id": "toolu_1", "name": "Write", "input": input});
+    tool(request, "Write", &input)
+}
+
+fn command(request: &Value, line: &str) -> Answer {
+    let input = json!({"command": line, "description": "Runs a command"});
+    tool(request, "Bash", &input)
+}
+
+fn tool(request: &Value, name: &str, input: &Value) -> Answer {
+    let tool =
+        |input: &Value| json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": input});
     let part = json!({"type": "input_json_delta", "partial_json": input.to_string()});
     let said = json!({"type": "text_delta", "text": BEFORE_TOOL});
     let start = message(request, &json!([]), None);
@@ -101,7 +112,7 @@ fn edit(request: &Value, edit: &Edit) -> Answer {
         tail,
         whole: message(
             request,
-            &json!([{"type": "text", "text": BEFORE_TOOL}, tool(&input)]),
+            &json!([{"type": "text", "text": BEFORE_TOOL}, tool(input)]),
             Some("tool_use"),
         ),
     }

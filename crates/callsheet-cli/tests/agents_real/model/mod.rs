@@ -73,6 +73,7 @@ struct Protocol {
     has_result: fn(&Value) -> bool,
     text: fn(&Value) -> Answer,
     edit: fn(&Value, &Edit) -> Answer,
+    command: fn(&Value, &str) -> Answer,
     refusal: fn(Refusal) -> Refused,
 }
 
@@ -136,9 +137,18 @@ impl Model<'_> {
 
     /// Makes the model edit a file, which may be known only now.
     pub(crate) fn edits(&self, edit: Edit) {
+        self.does(Scenario::Edit(edit));
+    }
+
+    /// Makes the model run a line of shell, which may be known only now.
+    pub(crate) fn commands(&self, line: &str) {
+        self.does(Scenario::Command(line.to_owned()));
+    }
+
+    fn does(&self, scenario: Scenario) {
         let mut sessions = self.server.sessions.lock().unwrap();
         let session = sessions.get_mut(&self.key).unwrap();
-        session.scenario = Scenario::Edit(edit);
+        session.scenario = scenario;
     }
 
     /// Returns the requests to the model, in the order in which they came.
@@ -216,6 +226,7 @@ fn answer(
             return http::send(stream, refused.status, &refused.headers, &body);
         }
         Scenario::Edit(edit) if !(protocol.has_result)(&body) => (protocol.edit)(&body, edit),
+        Scenario::Command(line) if !(protocol.has_result)(&body) => (protocol.command)(&body, line),
         _ => (protocol.text)(&body),
     };
     let streams = body["stream"] == true || request.path.contains("streamGenerateContent");

@@ -8,6 +8,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
     text,
     edit,
+    command,
     refusal,
 };
 
@@ -85,7 +86,7 @@ fn text(_: &Value) -> Answer {
 }
 
 /// Codex gives a model that it does not know one tool for commands, and takes a patch there for what it is.
-fn edit(_: &Value, edit: &Edit) -> Answer {
+fn edit(request: &Value, edit: &Edit) -> Answer {
     let signed = |sign: &str, text: &str| -> String {
         let lines = text.split_inclusive('\n');
         lines.flat_map(|line| [sign, line]).collect()
@@ -96,13 +97,16 @@ fn edit(_: &Value, edit: &Edit) -> Answer {
         signed("-", &edit.old),
         signed("+", &edit.new),
     );
-    let command = json!({"cmd": format!("apply_patch <<'PATCH'\n{patch}PATCH\n")});
+    command(request, &format!("apply_patch <<'PATCH'\n{patch}PATCH\n"))
+}
+
+fn command(_: &Value, line: &str) -> Answer {
     let call = json!({
         "type": "function_call",
         "id": "fc_1",
         "call_id": "call_1",
         "name": "exec_command",
-        "arguments": command.to_string(),
+        "arguments": json!({"cmd": line}).to_string(),
         "status": "completed",
     });
     let said = message(BEFORE_TOOL);

@@ -9,6 +9,8 @@ pub(crate) enum Scenario {
     Text,
     /// It calls a tool that changes a file, and says something when it has the result.
     Edit(Edit),
+    /// It calls a tool that runs a line of shell, and says something when it has the result.
+    Command(String),
     /// It refuses every request.
     Refused(Refusal),
     /// It speaks and never ends.
@@ -49,6 +51,7 @@ impl Scenario {
         match self {
             Self::Text => "text",
             Self::Edit(_) => "edit",
+            Self::Command(_) => "command",
             Self::Refused(Refusal::Key) => "401",
             Self::Refused(Refusal::Rate) => "429",
             Self::Refused(Refusal::Quota { .. }) => "429-until",
