@@ -34,6 +34,8 @@ impl Watcher for Quiet {
     }
 
     fn note(&mut self, _: &str) {}
+
+    fn say(&mut self, _: &str) {}
 }
 
 fn main() {
@@ -78,6 +80,7 @@ fn main() {
         most: Most::default(),
         sandbox: None,
         probe: false,
+        task: None,
     };
     let began = Instant::now();
     std::thread::scope(|scope| {

@@ -2,7 +2,8 @@
 //!
 //! What is not known is null. What an agent says of itself is not here.
 
-use callsheet_store::{Run, RunState};
+use callsheet::task::annotated;
+use callsheet_store::{Annotation, Run, RunState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -185,8 +186,13 @@ pub struct Observed {
     pub settled: bool,
 }
 
-/// Returns the document of a run.
+/// Returns the document of a run to which nothing was added.
 pub fn document(run: &Run) -> Value {
+    document_with(run, &[])
+}
+
+/// Returns the document of a run with what was added to it after it finished, the oldest first.
+pub fn document_with(run: &Run, annotations: &[Annotation]) -> Value {
     let mut known = Map::new();
     for part in [&run.request, &run.outcome].into_iter().flatten() {
         if let Value::Object(fields) = part {
@@ -195,6 +201,7 @@ pub fn document(run: &Run) -> Value {
     }
     let stored = json!({
         "id": run.id,
+        "task": run.task,
         "kind": run.kind,
         "parent": run.parent,
         "prompt": run.prompt,
@@ -219,5 +226,5 @@ pub fn document(run: &Run) -> Value {
     // Whatever else was observed, in a fixed order.
     known.sort_keys();
     document.extend(known);
-    Value::Object(document)
+    annotated(&Value::Object(document), &json!(annotations))
 }

@@ -41,6 +41,18 @@ const ALWAYS: &[&str] = &[
     "no_proxy",
 ];
 
+/// Returns what any program of a project gets of the environment of this process: nothing that could be a key.
+pub(crate) fn plain(here: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let plain = here.iter().filter(|(name, _)| is_plain(name));
+    plain
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn is_plain(name: &str) -> bool {
+    ALWAYS.contains(&name) || name.starts_with("LC_")
+}
+
 /// Returns what an agent gets of the environment of this process, and whether a key is among it.
 pub(crate) fn passed(
     runner: &Runner,
@@ -49,8 +61,7 @@ pub(crate) fn passed(
 ) -> (BTreeMap<String, String>, bool) {
     let keys = runner.pass_env.as_ref().unwrap_or(&sheet.keys);
     let wanted = |name: &str| {
-        ALWAYS.contains(&name)
-            || name.starts_with("LC_")
+        is_plain(name)
             || keys.iter().any(|key| key == name)
             || sheet.pass_env.iter().any(|known| known == name)
     };

@@ -7,6 +7,7 @@ pub mod account;
 pub mod adapter;
 mod ambient;
 mod asked;
+pub mod checks;
 pub mod document;
 pub mod drive;
 mod environment;
@@ -26,8 +27,10 @@ mod resolve;
 mod runner;
 pub mod sandbox;
 pub mod supervisor;
+pub mod tasks;
 mod verdict;
 mod version;
+pub mod workspace;
 mod workspace_settings;
 
 pub use adapter::{Adapter, Order, Plan, Reader, Sheet};

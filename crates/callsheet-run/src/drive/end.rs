@@ -1,19 +1,25 @@
 //! The end of a run: what the process, git and the final event say together, on record before anything is removed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use callsheet::Event;
 use callsheet_store::{Claim, Project, Run, Store, StoreError, block_on};
 use serde_json::{Value, json};
 
-use super::Job;
 use super::clocks::Expired;
 use super::folder::RunFolder;
 use super::start::now;
 use super::steps::Steps;
 use super::watch::{Ended, Stopped};
+use super::{CheckWatcher, Watcher, while_kept};
 use crate::account::{self, Standings};
+use crate::checks::Checked;
 use crate::document::{Observed, Status, Termination};
+use crate::tasks::{Terms, conclude};
+use crate::workspace::Ground;
 use crate::{Class, Consequence, Limits, Outcome, RunError, Verdict, facts};
 
 /// How long a store that refuses is tried again.
@@ -24,12 +30,19 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) struct Scene<'a> {
     pub(super) store: &'a Store,
     pub(super) project: &'a Project,
+    pub(super) home: &'a Path,
     pub(super) cwd: &'a Path,
     pub(super) account: &'a str,
+    /// This program and its environment, where checks can be run.
+    pub(super) bench: Option<(&'a Path, &'a BTreeMap<String, String>)>,
 }
 
 /// Observes what an agent did, finishes its run and returns it.
-pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> {
+pub(super) fn end(
+    scene: &Scene<'_>,
+    mut ended: Ended,
+    watcher: &mut dyn Watcher,
+) -> Result<Run, RunError> {
     let judged = judge(&ended);
     if let (Some(prompt), Some(exited)) = (&mut ended.known.delivered.prompt, ended.steps.exited) {
         prompt.read = ended.ingest.took(exited.read);
@@ -37,6 +50,12 @@ pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> 
     let observed = observed(scene, &ended, judged.clone());
     let mut outcome = json!(ended.known);
     merge(&mut outcome, json!(observed));
+    if let Some(terms) = Terms::of(&ended.claim.run) {
+        merge(
+            &mut outcome,
+            concluded(scene, &ended, &judged, &terms, watcher)?,
+        );
+    }
     ended.folder.make_room();
     finish(scene, &ended, &outcome)?;
     if let Err(StoreError::Unavailable { .. }) = note_account(scene, &judged.verdict) {
@@ -49,11 +68,8 @@ pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> 
     )?)
 }
 
-/// Finishes a run whose agent the machine did not let start; what else goes wrong is settled from the evidence.
-pub(super) fn give_up(job: &Job<'_>, claim: &Claim, error: &RunError) {
-    if !matches!(error, RunError::Refused { .. }) {
-        return;
-    }
+/// Finishes a run whose agent could not be started.
+pub(super) fn give_up(store: &Store, home: &Path, claim: &Claim, error: &RunError) {
     let outcome = json!({
         "status": Status::Failed,
         "class": Class::Environment,
@@ -61,8 +77,99 @@ pub(super) fn give_up(job: &Job<'_>, claim: &Claim, error: &RunError) {
         "charged": false,
     });
     // A store that refuses as well leaves the run to whoever settles it.
-    if let Ok(true) = block_on(job.store.finish_run(claim, &outcome)) {
-        let _ = RunFolder::of(job.home, claim.run.id.as_str()).remove();
+    if let Ok(true) = block_on(store.finish_run(claim, &outcome)) {
+        let _ = RunFolder::of(home, claim.run.id.as_str()).remove();
+    }
+}
+
+/// Returns what git, the checks and the scope say of a task's run.
+fn concluded(
+    scene: &Scene<'_>,
+    ended: &Ended,
+    judged: &Judged,
+    terms: &Terms,
+    watcher: &mut dyn Watcher,
+) -> Result<Value, RunError> {
+    let run = &ended.claim.run;
+    let root = scene.home.parent().unwrap_or(scene.home);
+    let task = run.task.map(|task| task.to_string()).unwrap_or_default();
+    let ground = if terms.in_place {
+        Ground::in_place(root, scene.home)?
+    } else {
+        Ground::of(root, scene.home, &task)?
+    };
+    let before = std::fs::read_to_string(ended.folder.before()).unwrap_or_default();
+    let before: conclude::Before = serde_json::from_str(&before).unwrap_or_default();
+    let unchecked = match judged.status {
+        Status::Cancelled => Some("the run was stopped"),
+        _ if judged.termination.is_none() => Some("the agent was never started, or lost"),
+        _ => None,
+    };
+    let sandbox = ended.steps.sandbox.as_ref();
+    let bench = scene.bench.map(|(program, environment)| conclude::Bench {
+        program,
+        environment,
+        sandbox,
+    });
+    let concluding = conclude::Ended {
+        run,
+        terms,
+        ground: &ground,
+        folder: ended.folder.path(),
+        home: scene.home,
+        sandboxed: sandbox.is_some(),
+        unchecked,
+    };
+    while_kept(scene.store, &ended.claim, |asked| {
+        let mut checking = Checking {
+            scene,
+            claim: &ended.claim,
+            watcher,
+            asked,
+        };
+        conclude::conclude(&concluding, &before, bench.as_ref(), &mut checking)
+    })
+}
+
+/// Puts checks on record as they come, and passes them on.
+struct Checking<'a> {
+    scene: &'a Scene<'a>,
+    claim: &'a Claim,
+    watcher: &'a mut dyn Watcher,
+    asked: &'a AtomicBool,
+}
+
+impl Checking<'_> {
+    fn record(&self, kind: &str, facts: Value, said: String) {
+        let mut payload = match facts {
+            Value::Object(facts) => facts,
+            _ => serde_json::Map::new(),
+        };
+        payload.insert("run".to_owned(), json!(self.claim.run.id));
+        let event = Event::new(kind, payload, said);
+        // The outcome of the run has it all; an event that is lost is one line less to watch.
+        let _ =
+            block_on((self.scene.store).append_output(self.claim, Vec::new(), vec![(None, event)]));
+    }
+}
+
+impl CheckWatcher for Checking<'_> {
+    fn begins(&mut self, name: &str) {
+        let said = format!("check `{name}` is started");
+        self.record("check:started", json!({"name": name}), said);
+        self.watcher.say(&format!("check {name}"));
+    }
+
+    fn ended(&mut self, checked: &Checked) {
+        let name = &checked.name;
+        let status = checked.status.as_str();
+        let said = format!("check `{name}` {status}");
+        self.record("check:finished", json!(checked), said);
+        self.watcher.say(&format!("check {name}: {status}"));
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.asked.load(Ordering::Relaxed) || self.watcher.stops() > 0
     }
 }
 
@@ -202,11 +309,15 @@ fn explained(mut judged: Judged, ended: &Ended) -> Judged {
 fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
     let seen = ended.ingest.seen();
     let exited = ended.steps.exited;
-    let after = facts::after(
-        scene.cwd,
-        ended.folder.path(),
-        ended.known.start_tree.as_deref(),
-    );
+    let after = match ended.claim.run.task {
+        // A task has facts of its own.
+        Some(_) => facts::After::default(),
+        None => facts::after(
+            scene.cwd,
+            ended.folder.path(),
+            ended.known.start_tree.as_deref(),
+        ),
+    };
     let class = judged.verdict.class;
     Observed {
         status: judged.status,
@@ -225,7 +336,7 @@ fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
         session: seen.session.clone(),
         unknown: seen.unknown,
         leftovers: ended.steps.leftovers.clone(),
-        sandbox: ended.steps.sandboxed,
+        sandbox: ended.steps.sandbox.is_some(),
         settled: ended.settled,
     }
 }

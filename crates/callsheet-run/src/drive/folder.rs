@@ -121,6 +121,11 @@ impl RunFolder {
         self.0.join("facts.json")
     }
 
+    /// Returns the file that says what was there before the agent of a task.
+    pub(crate) fn before(&self) -> PathBuf {
+        self.0.join("before.json")
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.0.join("state")
     }

@@ -3,10 +3,12 @@
 //! Every step is in the store before anybody sees it, and the folder of the run has the evidence: whoever comes after a
 //! process that was killed can settle the run.
 
+mod admit;
 mod clocks;
 mod end;
 mod folder;
 mod ingest;
+mod keeper;
 mod settle;
 mod start;
 mod steps;
@@ -19,12 +21,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callsheet::Event;
-use callsheet_store::{Id, Project, Run, RunKind, Store};
+use callsheet_store::{Claim, Id, Project, Run, RunKind, Store};
+use serde_json::Value;
 
+pub use admit::{Able, claim_next};
 pub use clocks::Expired;
 pub use ingest::Seen;
+pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
 
+use crate::checks::Checked;
+use crate::tasks::Terms;
+use crate::workspace::Ground;
 use crate::{Resolved, RunError};
 
 /// How long a claim lasts without a heartbeat.
@@ -67,6 +75,21 @@ pub struct Job<'a> {
     pub sandbox: Option<&'a [PathBuf]>,
     /// Whether an account that is parked or stopped is tried all the same.
     pub probe: bool,
+    /// The task that the run is for.
+    pub task: Option<TaskJob<'a>>,
+}
+
+/// The task that a run is for.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskJob<'a> {
+    /// The task.
+    pub id: Id,
+    /// What was agreed.
+    pub terms: &'a Terms,
+    /// The worktree that the agent works in, which is ready.
+    pub ground: &'a Ground,
+    /// From which conflict score on a run does not start beside another one.
+    pub conflict_threshold: f64,
 }
 
 /// How many runs there may be at once.
@@ -103,26 +126,79 @@ pub trait Watcher {
 
     /// Is told what a person should know before the agent starts.
     fn note(&mut self, line: &str);
+
+    /// Is told of a step that takes its time, such as a check.
+    fn say(&mut self, line: &str);
 }
 
-/// Runs an agent and returns the finished run.
+/// What somebody who watches checks may do.
+pub(crate) trait CheckWatcher {
+    /// Is told that a check begins.
+    fn begins(&mut self, name: &str);
+
+    /// Is told how a check ended.
+    fn ended(&mut self, checked: &Checked);
+
+    /// Tells whether the checks have to stop.
+    fn is_stopped(&mut self) -> bool;
+}
+
+/// Returns what is asked for with a run, as it is stored.
+pub fn request(runner: &Resolved, terms: Option<&Terms>) -> Value {
+    start::request(runner, terms)
+}
+
+/// Starts a run of an agent and returns it when it has finished.
 pub fn run(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
-    let claimed = start::claim(job)?;
-    let claim = claimed.claim.clone();
-    let driven = start::prepare(job, claimed, watcher)
+    let ready = start::look(job)?;
+    let claim = start::admitted(job)?;
+    drive(job, &claim, ready, watcher)
+}
+
+/// Runs an agent for a run that this process has claimed, and returns it when it has finished.
+pub fn run_claimed(
+    job: &Job<'_>,
+    claim: &Claim,
+    watcher: &mut dyn Watcher,
+) -> Result<Run, RunError> {
+    match start::look(job) {
+        Ok(ready) => drive(job, claim, ready, watcher),
+        Err(error) => {
+            end::give_up(job.store, job.home, claim, &error);
+            Err(error)
+        }
+    }
+}
+
+/// Finishes a claimed run whose agent cannot be started.
+pub fn refuse(store: &Store, home: &Path, claim: &Claim, error: &RunError) {
+    end::give_up(store, home, claim, error);
+}
+
+fn drive(
+    job: &Job<'_>,
+    claim: &Claim,
+    ready: start::Ready,
+    watcher: &mut dyn Watcher,
+) -> Result<Run, RunError> {
+    let driven = start::prepare(job, claim.clone(), ready, watcher)
         .and_then(|started| watch::watch(job, started, watcher));
     let ended = match driven {
         Ok(ended) => ended,
         Err(error) => {
-            end::give_up(job, &claim, &error);
+            if matches!(error, RunError::Refused { .. }) {
+                end::give_up(job.store, job.home, claim, &error);
+            }
             return Err(error);
         }
     };
     let scene = end::Scene {
         store: job.store,
         project: job.project,
+        home: job.home,
         cwd: job.cwd,
         account: &job.runner.account,
+        bench: Some((job.program, job.environment)),
     };
-    end::end(&scene, ended)
+    end::end(&scene, ended, watcher)
 }

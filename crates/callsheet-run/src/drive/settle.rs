@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use callsheet_store::{Claim, Project, Run, RunState, Store, Stream, block_on};
 
-use super::LEASE;
 use super::end::{self, Scene};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest};
@@ -18,6 +17,7 @@ use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
 use super::worker::{Worker, is_lost};
+use super::{LEASE, Live, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
 use crate::supervisor;
@@ -111,8 +111,10 @@ fn settle_one(
     let scene = Scene {
         store,
         project,
+        home,
         cwd: &cwd,
         account: &account,
+        bench: None,
     };
     let none = SomeLimits::default();
     end::end(
@@ -128,7 +130,23 @@ fn settle_one(
             limits: Limits::of(&none, &none),
             settled: true,
         },
+        &mut Silent,
     )
+}
+
+/// Watches a run that is over.
+struct Silent;
+
+impl Watcher for Silent {
+    fn live(&mut self, _: &Live<'_>) {}
+
+    fn stops(&mut self) -> usize {
+        0
+    }
+
+    fn note(&mut self, _: &str) {}
+
+    fn say(&mut self, _: &str) {}
 }
 
 /// Returns what was known before the start; nothing where it never came that far.

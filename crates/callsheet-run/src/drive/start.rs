@@ -8,14 +8,17 @@ use callsheet::Fingerprint;
 use callsheet_store::{Claim, NewRun, Record, Run, Stream, block_on};
 use serde_json::{Value, json};
 
+use super::admit::{Admission, standings};
 use super::folder::RunFolder;
 use super::worker::Worker;
 use super::{Job, LEASE, Watcher};
-use crate::account::{self, Standings};
 use crate::document::{Delivered, Handed, Known};
 use crate::launch::Launch;
 use crate::sandbox::{self, Sandbox};
-use crate::{Order, Permissions, Plan, RunError, ambient, environment, facts, resolve, version};
+use crate::tasks::{self, Terms, conclude};
+use crate::{
+    Order, Permissions, Plan, Resolved, RunError, ambient, environment, facts, resolve, version,
+};
 
 /// A run that is ready to go.
 pub(super) struct Started {
@@ -33,16 +36,15 @@ pub(super) fn now() -> i64 {
     })
 }
 
-/// A run that is claimed, with what was found out on the way.
-pub(super) struct Claimed {
-    pub(super) claim: Claim,
+/// What was found out before a run is claimed.
+pub(super) struct Ready {
     passed: BTreeMap<String, String>,
     isolate: bool,
     command: Vec<String>,
 }
 
-/// Claims a run, if it can be planned and nothing stands in its way.
-pub(super) fn claim(job: &Job<'_>) -> Result<Claimed, RunError> {
+/// Finds out whether a run can be planned.
+pub(super) fn look(job: &Job<'_>) -> Result<Ready, RunError> {
     check_size(job)?;
     let (passed, has_key) =
         environment::passed(&job.runner.runner, &job.runner.sheet, job.environment);
@@ -51,8 +53,7 @@ pub(super) fn claim(job: &Job<'_>) -> Result<Claimed, RunError> {
     let command = native(job, &passed);
     let trial = order(job, Path::new("/"), &command, (isolate, &passed));
     job.runner.adapter.plan(&trial)?;
-    Ok(Claimed {
-        claim: admitted(job)?,
+    Ok(Ready {
         passed,
         isolate,
         command,
@@ -62,15 +63,15 @@ pub(super) fn claim(job: &Job<'_>) -> Result<Claimed, RunError> {
 /// Puts everything in place that an agent needs, and on record what it is given.
 pub(super) fn prepare(
     job: &Job<'_>,
-    claimed: Claimed,
+    claim: Claim,
+    ready: Ready,
     watcher: &mut dyn Watcher,
 ) -> Result<Started, RunError> {
-    let Claimed {
-        claim,
+    let Ready {
         passed,
         isolate,
         command,
-    } = claimed;
+    } = ready;
     let folder = RunFolder::of(job.home, claim.run.id.as_str());
     let order = order(job, folder.path(), &command, (isolate, &passed));
     let plan = job.runner.adapter.plan(&order)?;
@@ -85,7 +86,7 @@ pub(super) fn prepare(
     if let Some(warning) = version::warning(&job.runner.sheet, version.as_deref()) {
         watcher.note(&warning);
     }
-    let snapshot = facts::before(job.cwd, folder.path());
+    let snapshot = snapshot(job, &folder)?;
     let known = Known {
         argv: launch.argv.clone(),
         env: launch.env.keys().cloned().collect(),
@@ -111,6 +112,22 @@ pub(super) fn prepare(
         folder,
         launch,
         known,
+    })
+}
+
+/// Looks at the files before the agent; what a task needs to be judged by stays in the folder of the run.
+fn snapshot(job: &Job<'_>, folder: &RunFolder) -> Result<facts::Before, RunError> {
+    let Some(task) = &job.task else {
+        return Ok(facts::before(job.cwd, folder.path()));
+    };
+    let before = conclude::Before::look(task.ground, task.terms, folder.path(), job.home)?;
+    folder
+        .write(&folder.before(), json!(before).to_string().as_bytes())
+        .map_err(|cause| RunError::refused("cannot write the facts of the run", cause))?;
+    Ok(facts::Before {
+        branch: before.start.branch,
+        head: before.start.head,
+        tree: before.start.tree,
     })
 }
 
@@ -169,66 +186,45 @@ fn order<'a>(
 }
 
 /// Claims a new run, if the limits and the account allow it.
-fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
-    let standings = standings(job)?;
-    let runner = job.runner;
+pub(super) fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
+    let standings = standings(job.store, job.project)?;
+    let admission = Admission::of(job.runner, job.most, &standings, job.probe);
     let new = NewRun {
         prompt: job.sealed,
         kind: job.kind,
         parent: job.parent,
-        request: json!({
-            "runner": runner.name,
-            "adapter": runner.sheet.name,
-            "model": runner.runner.model,
-            "account": runner.account,
-            "permissions": runner.permissions,
-            "recorded": runner.recorded,
-        }),
-        task: None,
+        task: job.task.map(|task| task.id),
+        request: request(job.runner, job.task.map(|task| task.terms)),
     };
-    let standing = standings.get(&runner.account).cloned();
-    let (name, account, most, probe) = (
-        runner.name.clone(),
-        runner.account.clone(),
-        job.most,
-        job.probe,
-    );
-    let of_runner = runner.runner.limits.runs;
+    let task = job.task.map(|task| {
+        let write = task.terms.scope.write.clone();
+        (task.id.to_string(), write, task.conflict_threshold)
+    });
     let admit = move |running: &[Run]| {
-        let count = |field: &str, value: &str| {
-            let same = |run: &&Run| {
-                let request = run.request.as_ref();
-                request.and_then(|request| request.get(field)) == Some(&json!(value))
-            };
-            running.iter().filter(same).count()
-        };
-        let within = |what: &str, count: usize, most: Option<usize>| match most {
-            Some(most) if count >= most => {
-                Err(format!("{what} has {count} of at most {most} runs"))
-            }
-            _ => Ok(()),
-        };
-        let others = count("account", &account);
-        within("this project", running.len(), most.project)?;
-        within(
-            &format!("runner `{name}`"),
-            count("runner", &name),
-            of_runner,
-        )?;
-        within(&format!("account `{account}`"), others, most.account)?;
-        account::admit(&account, standing.as_ref(), (now(), others, probe))
+        if let Some((task, write, threshold)) = &task {
+            tasks::beside(task, write, *threshold, running)?;
+        }
+        admission.check(running)
     };
     let worker = Worker::here()?.to_string();
     let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
     started.map_err(RunError::NotNow)
 }
 
-/// Returns the accounts that cannot be used as they are.
-pub(super) fn standings(job: &Job<'_>) -> Result<Standings, RunError> {
-    let stored = block_on(job.store.setting(job.project, account::SETTING))?;
-    Ok(stored
-        .and_then(|value| serde_json::from_value(value).ok())
-        .unwrap_or_default())
+/// Returns what is asked for with a run, as it is stored.
+pub(super) fn request(runner: &Resolved, terms: Option<&Terms>) -> Value {
+    let mut request = json!({
+        "runner": runner.name,
+        "adapter": runner.sheet.name,
+        "model": runner.runner.model,
+        "account": runner.account,
+        "permissions": runner.permissions,
+        "recorded": runner.recorded,
+    });
+    if let Some(terms) = terms {
+        request["terms"] = json!(terms);
+    }
+    request
 }
 
 fn lay_out(job: &Job<'_>, folder: &RunFolder, plan: &Plan) -> std::io::Result<()> {

@@ -5,12 +5,14 @@ use callsheet_store::Claim;
 use serde_json::{Value, json};
 
 use crate::launch::{Entry, Step};
+use crate::sandbox::Sandbox;
 
 /// What the supervisor put on record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steps {
     pub(super) not_spawned: Option<String>,
-    pub(super) sandboxed: bool,
+    /// What the agent may write, where it is in the sandbox.
+    pub(super) sandbox: Option<Sandbox>,
     pub(super) exited: Option<Exited>,
     pub(super) orphaned: bool,
     pub(super) leftovers: Vec<String>,
@@ -30,7 +32,10 @@ impl Steps {
     pub(super) fn note(&mut self, entry: &Entry) {
         match &entry.step {
             Step::NotSpawned { why, .. } => self.not_spawned = Some(why.clone()),
-            Step::Sandboxed { .. } => self.sandboxed = true,
+            Step::Sandboxed { write, .. } => {
+                let write = write.clone();
+                self.sandbox = Some(Sandbox { write });
+            }
             Step::Exited { code, signal, read } => {
                 self.exited = Some(Exited {
                     code: *code,

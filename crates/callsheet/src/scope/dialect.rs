@@ -32,6 +32,11 @@ impl ScopeGlobs {
         Ok(Self(set))
     }
 
+    /// Tells whether there is no pattern, so that nothing matches.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Tells whether a path matches; one that is not relative and normalised matches nothing.
     pub fn matches(&self, path: &str) -> bool {
         let normal = path.split('/').all(|part| !matches!(part, "" | "." | ".."));

@@ -1,0 +1,157 @@
+//! The end of a task's run: what git, the checks and the scope say, in this order.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use callsheet::scope::ScopeGlobs;
+use callsheet_store::Run;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::facts::{self, Changes, Start};
+use super::judge::{Seen, judge};
+use super::{Terms, facts::tree_now};
+use crate::checks::{self, Checked};
+use crate::sandbox::Sandbox;
+use crate::workspace::{Checkout, Ground};
+use crate::{RunError, drive};
+
+/// What was there before the agent, kept in the directory of the run until it has ended.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Before {
+    pub(crate) start: Start,
+    pub(crate) main: Option<Checkout>,
+}
+
+impl Before {
+    /// Looks at the worktree and the main checkout; `folder` is the private directory of the run.
+    pub(crate) fn look(
+        ground: &Ground,
+        terms: &Terms,
+        folder: &Path,
+        home: &Path,
+    ) -> Result<Self, RunError> {
+        let exclude = globs(&terms.scope.exclude)?;
+        Ok(Self {
+            start: facts::before(ground, folder, &exclude)?,
+            main: main(ground, terms, home)?,
+        })
+    }
+}
+
+/// What checks need beyond the worktree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bench<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) environment: &'a BTreeMap<String, String>,
+    pub(crate) sandbox: Option<&'a Sandbox>,
+}
+
+/// A run that has ended, with where its evidence is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) terms: &'a Terms,
+    pub(crate) ground: &'a Ground,
+    /// The private directory of the run.
+    pub(crate) folder: &'a Path,
+    /// The directory of what the program keeps for the project.
+    pub(crate) home: &'a Path,
+    /// Whether the agent was in a sandbox.
+    pub(crate) sandboxed: bool,
+    /// Why checks are not run, where they are not.
+    pub(crate) unchecked: Option<&'a str>,
+}
+
+/// Collects the facts, runs the checks and judges by the scope; returns what goes into the outcome of the run.
+pub(crate) fn conclude(
+    ended: &Ended<'_>,
+    before: &Before,
+    bench: Option<&Bench<'_>>,
+    watch: &mut dyn drive::CheckWatcher,
+) -> Result<Value, RunError> {
+    let terms = ended.terms;
+    let run = ended.run.id.to_string();
+    let exclude = globs(&terms.scope.exclude)?;
+    let changes = facts::after(
+        ended.ground,
+        ended.folder,
+        &before.start,
+        (&exclude, &terms.base, &run),
+    )?;
+    let checked = check_all(ended, &changes, bench, watch)?;
+    let touched = match (&before.main, main(ended.ground, terms, ended.home)?) {
+        (Some(before), Some(after)) => before.differences(&after),
+        _ => Vec::new(),
+    };
+    let seen = Seen {
+        changes: &changes,
+        branch: Some(ended.ground.own_branch()),
+        main: &touched,
+        sandboxed: ended.sandboxed,
+    };
+    let found = judge(&seen, terms).map_err(|error| RunError::Input(error.to_string()))?;
+    let violations: Vec<Value> = found
+        .iter()
+        .enumerate()
+        .map(|(at, one)| json!({"id": format!("{run}.{}", at + 1), "path": one.path, "reason": one.reason}))
+        .collect();
+    let mut outcome = json!(changes);
+    outcome["checks"] = json!(checked);
+    outcome["violations"] = json!(violations);
+    outcome["main"] = json!({"changed": touched});
+    Ok(outcome)
+}
+
+fn globs(patterns: &[String]) -> Result<ScopeGlobs, RunError> {
+    ScopeGlobs::new("exclude", patterns).map_err(|error| RunError::Input(error.to_string()))
+}
+
+/// Looks at the main checkout, where the agent does not work in it.
+fn main(ground: &Ground, terms: &Terms, home: &Path) -> Result<Option<Checkout>, RunError> {
+    if terms.in_place {
+        return Ok(None);
+    }
+    Checkout::look(ground.repository().top(), home).map(Some)
+}
+
+fn check_all(
+    ended: &Ended<'_>,
+    changes: &Changes,
+    bench: Option<&Bench<'_>>,
+    watch: &mut dyn drive::CheckWatcher,
+) -> Result<Vec<Checked>, RunError> {
+    let run = ended.run.id.to_string();
+    let unchecked = match (ended.unchecked, bench) {
+        (Some(why), _) => Some(why),
+        (None, None) => Some("callsheet ended before the checks did"),
+        (None, Some(_)) if !changes.is_there => Some("the worktree is not there any more"),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for check in &ended.terms.checks {
+        let (None, Some(bench)) = (unchecked, bench) else {
+            all.push(Checked::pending(check, unchecked.unwrap_or_default()));
+            continue;
+        };
+        if watch.is_stopped() {
+            all.push(Checked::pending(check, "the run was stopped"));
+            continue;
+        }
+        watch.begins(&check.name);
+        // A check may change files, and the next one runs on what it left.
+        let tree = tree_now(ended.ground, ended.folder)?;
+        let place = checks::Place {
+            program: bench.program,
+            cwd: ended.ground.path(),
+            folder: ended.folder,
+            run: &run,
+            environment: bench.environment,
+            sandbox: bench.sandbox,
+        };
+        let checked = checks::run(check, &place, Some(tree), &mut || watch.is_stopped())?;
+        watch.ended(&checked);
+        all.push(checked);
+    }
+    Ok(all)
+}
