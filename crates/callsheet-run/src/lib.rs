@@ -23,6 +23,7 @@ pub mod play;
 mod resolve;
 mod runner;
 pub mod supervisor;
+pub mod tasks;
 mod verdict;
 mod version;
 mod workspace_settings;
