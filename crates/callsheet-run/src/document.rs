@@ -195,9 +195,14 @@ pub fn document(run: &Run) -> Value {
 pub fn document_with(run: &Run, annotations: &[Annotation]) -> Value {
     let mut known = Map::new();
     for part in [&run.request, &run.outcome].into_iter().flatten() {
+        // The request defines checks; the document has their results.
+        known.remove("checks");
         if let Value::Object(fields) = part {
             known.extend(fields.clone());
         }
+    }
+    if run.outcome.is_none() {
+        known.remove("checks");
     }
     let stored = json!({
         "id": run.id,

@@ -221,8 +221,9 @@ pub(super) fn request(runner: &Resolved, terms: Option<&Terms>) -> Value {
         "permissions": runner.permissions,
         "recorded": runner.recorded,
     });
-    if let Some(terms) = terms {
-        request["terms"] = json!(terms);
+    let terms = terms.map(|terms| json!(terms));
+    if let (Value::Object(request), Some(Value::Object(terms))) = (&mut request, terms) {
+        request.extend(terms);
     }
     request
 }

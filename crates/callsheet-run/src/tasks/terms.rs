@@ -40,7 +40,7 @@ impl Terms {
     pub fn of(run: &Run) -> Option<Self> {
         run.task?;
         let request = run.request.clone()?;
-        serde_json::from_value(request.get("terms")?.clone()).ok()
+        serde_json::from_value(request).ok()
     }
 }
 
