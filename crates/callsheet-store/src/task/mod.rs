@@ -144,7 +144,7 @@ impl Store {
 }
 
 fn add(tx: &mut dyn Tx, project: &Project, new: &NewTask) -> Result<Id, StoreError> {
-    if new.title.trim().is_empty() {
+    if !is_title(&new.title) {
         return Err(StoreError::refused("a task needs a title"));
     }
     project::lock(tx, project.key)?;
@@ -197,10 +197,19 @@ fn cancel(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<bool, StoreError
     Ok(true)
 }
 
-/// Returns the row of a task: its key, title, body, and when it was added and cancelled.
+/// Tells whether a text can be the title of a task.
+pub(crate) fn is_title(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+/// Returns the row of a task, if there is one: its key, title, body, and when it was added and cancelled.
+pub(crate) fn row(tx: &mut dyn Tx, project: i64, id: Id) -> Result<Option<Row>, StoreError> {
+    tx.first(ONE, &[id.as_str().into(), project.into()])
+}
+
+/// Returns the row of a task that has to be there.
 fn find(tx: &mut dyn Tx, project: i64, id: Id) -> Result<Row, StoreError> {
-    let found = tx.first(ONE, &[id.as_str().into(), project.into()])?;
-    found.ok_or_else(|| StoreError::unknown("task", id.as_str()))
+    row(tx, project, id)?.ok_or_else(|| StoreError::unknown("task", id.as_str()))
 }
 
 /// Returns the key of a task.

@@ -45,6 +45,7 @@ mod settings;
 mod tasks;
 mod together;
 mod travel;
+mod travel_tasks;
 
 /// Makes two tests of each function that takes a place: one per database.
 #[macro_export]

@@ -56,7 +56,23 @@ pub(crate) fn run_of(store: &Store, project: &Project, task: Id) -> NewRun {
 
 /// Makes a finished run of a task.
 pub(crate) fn finished(store: &Store, project: &Project, task: Id) -> Id {
-    let new = run_of(store, project, task);
+    finish(store, project, run_of(store, project, task))
+}
+
+/// Makes a finished run without a task.
+pub(crate) fn finished_free(store: &Store, project: &Project) -> Id {
+    let prompt = prompts::seal(store, project, "A task.").0.id;
+    let new = NewRun {
+        prompt,
+        kind: RunKind::First,
+        parent: None,
+        request: Value::Null,
+        task: None,
+    };
+    finish(store, project, new)
+}
+
+fn finish(store: &Store, project: &Project, new: NewRun) -> Id {
     let claim = block_on(store.start_run(project, new, "w", LONG, |_| Ok(())));
     let claim: Claim = claim.unwrap().unwrap();
     assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
