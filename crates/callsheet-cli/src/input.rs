@@ -46,6 +46,19 @@ pub(crate) fn read(
     Ok(Value::Object(fields))
 }
 
+/// Returns the text that an option gives, or the file that `@FILE` names; neither may be empty.
+pub(crate) fn text_or_file(option: &str, text: &str) -> Result<String, Failure> {
+    let text = match text.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|cause| Failure::input(format!("{file}: {}", cause_text(&cause))))?,
+        None => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::input(format!("the text of `{option}` is empty")));
+    }
+    Ok(text)
+}
+
 fn not_an_object(value: &Value) -> String {
     let kind = match value {
         Value::Array(_) => "a list",

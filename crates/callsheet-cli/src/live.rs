@@ -108,6 +108,10 @@ impl Watcher for Live {
     fn note(&mut self, line: &str) {
         self.print(Line::Noted(line.to_owned()));
     }
+
+    fn say(&mut self, line: &str) {
+        self.print(Line::Said(line.to_owned()));
+    }
 }
 
 /// Prints lines until there are no more, and takes the one that moves away.

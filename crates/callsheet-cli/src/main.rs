@@ -3,6 +3,7 @@
 //! Everything that decides lives in the library `callsheet`; this crate turns arguments into its types and its results
 //! into bytes on stdout and talk on stderr.
 
+mod assignment;
 mod cli;
 mod commands;
 mod failure;
@@ -20,6 +21,7 @@ mod settings;
 mod store;
 mod table;
 mod target;
+mod tasks;
 mod telemetry;
 mod time;
 

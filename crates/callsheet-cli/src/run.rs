@@ -157,6 +157,22 @@ pub(crate) fn open(project: &Project, out: Output) -> Result<Option<Opened>, Fai
     Ok(Some(opened))
 }
 
+/// Opens the store of a project for writing, with every run in a true state.
+pub(crate) fn open_to_write(project: &Project, out: Output) -> Result<Opened, Failure> {
+    let opened = store::open_to_write(project)?;
+    let settled = drive::settle(&opened.store, &opened.project, &store::folder(project))?;
+    tell_settled(&settled, out);
+    telemetry::export(&opened, &settled, out);
+    Ok(opened)
+}
+
+/// Tells whether every required check passed and nothing outside of the scope changed.
+pub(crate) fn is_fine(document: &Value) -> bool {
+    let list = |name: &str| document[name].as_array().cloned().unwrap_or_default();
+    let failed = |check: &Value| check["required"] != false && check["status"] != "passed";
+    !list("checks").iter().any(failed) && list("violations").is_empty()
+}
+
 /// Opens the store, which has to be there.
 pub(crate) fn open_some(project: &Project, out: Output) -> Result<Opened, Failure> {
     open(project, out)?.ok_or_else(|| {
@@ -254,7 +270,17 @@ pub(crate) fn facts(document: &Value) -> String {
     add("prompt", text(document, "/prompt"));
     add("delivered", delivered(document));
     add("head", head(document));
+    add(
+        "branch",
+        text(document, "/task").and_then(|_| text(document, "/branch")),
+    );
     add("changed", changed(document));
+    for check in document["checks"].as_array().into_iter().flatten() {
+        add("check", Some(check_line(check)));
+    }
+    for violation in document["violations"].as_array().into_iter().flatten() {
+        add("violation", Some(violation_line(violation)));
+    }
     let leftovers = document["leftovers"].as_array().map_or(0, Vec::len);
     add(
         "ended",
@@ -266,6 +292,27 @@ pub(crate) fn facts(document: &Value) -> String {
         text.push_str(&format!("{name:<width$}  {value}\n"));
     }
     text
+}
+
+fn check_line(check: &Value) -> String {
+    let word = |field: &str| text(check, field).unwrap_or_default();
+    let why = text(check, "/reason").or_else(|| {
+        let code = text(check, "/exit_code").filter(|code| code != "0")?;
+        Some(format!("exit code {code}"))
+    });
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    format!("{} {}{why}", word("/name"), word("/status"))
+}
+
+fn violation_line(violation: &Value) -> String {
+    let word = |field: &str| text(violation, field).unwrap_or_default();
+    let approval = text(violation, "/approval").unwrap_or_else(|| "pending".to_owned());
+    format!(
+        "{} {} ({approval}, {})",
+        word("/reason"),
+        word("/path"),
+        word("/id")
+    )
 }
 
 fn delivered(document: &Value) -> Option<String> {

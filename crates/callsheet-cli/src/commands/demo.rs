@@ -10,7 +10,7 @@ use callsheet::Composition;
 use callsheet_run::document::document;
 use callsheet_run::git;
 use callsheet_run::sandbox::Place;
-use callsheet_store::Id;
+use callsheet_store::{Id, RunKind};
 use serde_json::{Value, json};
 
 use super::exec::{Errand, Texts};
@@ -222,6 +222,10 @@ fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failur
         script: crate::run::script(project, &runner)?,
         sandbox,
         probe: false,
+        kind: RunKind::First,
+        parent: None,
+        task: None,
+        claim: None,
     };
     let quiet = Output {
         talk: Talk::Quiet,

@@ -7,10 +7,12 @@ use callsheet::Composition;
 use callsheet::Role;
 use callsheet::recipe::Shape;
 use callsheet_run::document::{Status, document};
-use callsheet_run::drive::{self, Job, Most};
+use callsheet_run::drive::{self, Job, Most, TaskJob};
 use callsheet_run::sandbox::Place;
+use callsheet_run::tasks::Terms;
+use callsheet_run::workspace::Workspace;
 use callsheet_run::{Resolved, RunError};
-use callsheet_store::{Id, Run, RunKind};
+use callsheet_store::{Claim, Id, Run, RunKind};
 
 use crate::commands::compose::Account;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
@@ -85,6 +87,20 @@ pub(crate) struct Errand {
     /// What the agent may write beside what every one may, if it is to be in the sandbox.
     pub(crate) sandbox: Option<Vec<PathBuf>>,
     pub(crate) probe: bool,
+    pub(crate) kind: RunKind,
+    /// The run before it.
+    pub(crate) parent: Option<Id>,
+    /// The task that it is for.
+    pub(crate) task: Option<TaskErrand>,
+    /// The run, where it was queued and is claimed by this process.
+    pub(crate) claim: Option<Claim>,
+}
+
+/// The task that a prompt is for, and where it is worked on.
+pub(crate) struct TaskErrand {
+    pub(crate) id: Id,
+    pub(crate) terms: Terms,
+    pub(crate) workspace: Workspace,
 }
 
 impl Args {
@@ -111,6 +127,10 @@ impl Args {
             script,
             sandbox,
             probe: self.probe,
+            kind: RunKind::First,
+            parent: None,
+            task: None,
+            claim: None,
         };
         let done = errand.run(project, &mut runner, out)?;
         let code = end(&done.run, &runner, out);
@@ -182,15 +202,24 @@ impl Errand {
             self.sandbox.is_some(),
             out,
         );
-        let cwd = run::real(project.root())?;
+        let cwd = match &self.task {
+            Some(task) => task.workspace.ground().path().to_owned(),
+            None => run::real(project.root())?,
+        };
+        let task = self.task.as_ref().map(|task| TaskJob {
+            id: task.id,
+            terms: &task.terms,
+            ground: task.workspace.ground(),
+            conflict_threshold: project.settings.workspace.conflict_threshold,
+        });
         let account = project.settings.accounts.get(&runner.account);
         let job = Job {
             store: &opened.store,
             project: &opened.project,
             home: &home,
             cwd: &cwd,
-            kind: RunKind::First,
-            parent: None,
+            kind: self.kind,
+            parent: self.parent,
             sealed: self.sealed,
             prompt: &self.texts.prompt,
             system: self.texts.system.as_deref(),
@@ -204,9 +233,13 @@ impl Errand {
             },
             sandbox: self.sandbox.as_deref(),
             probe: self.probe,
+            task,
         };
         let mut live = Live::new(runner, out)?;
-        let driven = drive::run(&job, &mut live);
+        let driven = match &self.claim {
+            Some(claim) => drive::run_claimed(&job, claim, &mut live),
+            None => drive::run(&job, &mut live),
+        };
         live.end();
         let run = match driven {
             Ok(run) => run,
@@ -309,7 +342,7 @@ fn not_now(error: RunError, runner: &Resolved) -> Failure {
 }
 
 /// Prints what was observed; the last line is the id.
-fn end(finished: &Run, runner: &Resolved, out: Output) -> Result<ExitCode, Failure> {
+pub(crate) fn end(finished: &Run, runner: &Resolved, out: Output) -> Result<ExitCode, Failure> {
     let document = document(finished);
     if out.json {
         out.document(&document)?;
@@ -318,15 +351,17 @@ fn end(finished: &Run, runner: &Resolved, out: Output) -> Result<ExitCode, Failu
         out.data(format!("{}\n", finished.id))?;
     }
     let status = document["status"].as_str();
-    Ok(if status == Some(Status::Completed.as_str()) {
-        ExitCode::SUCCESS
-    } else if document["class"] == "environment" && document["termination"].is_null() {
-        let install = &runner.sheet.install;
-        if !install.is_empty() {
-            out.note(&format!("`{install}` installs {}", runner.sheet.title));
-        }
-        ExitCode::from(REFUSED)
-    } else {
-        ExitCode::from(NEGATIVE)
-    })
+    Ok(
+        if status == Some(Status::Completed.as_str()) && run::is_fine(&document) {
+            ExitCode::SUCCESS
+        } else if document["class"] == "environment" && document["termination"].is_null() {
+            let install = &runner.sheet.install;
+            if !install.is_empty() {
+                out.note(&format!("`{install}` installs {}", runner.sheet.title));
+            }
+            ExitCode::from(REFUSED)
+        } else {
+            ExitCode::from(NEGATIVE)
+        },
+    )
 }

@@ -170,6 +170,11 @@ pub fn run_claimed(
     }
 }
 
+/// Does some work for a claimed run while its lease is renewed.
+pub fn keep<T>(store: &Store, claim: &Claim, work: impl FnOnce() -> T) -> T {
+    while_kept(store, claim, |_| work())
+}
+
 /// Finishes a claimed run whose agent cannot be started.
 pub fn refuse(store: &Store, home: &Path, claim: &Claim, error: &RunError) {
     end::give_up(store, home, claim, error);

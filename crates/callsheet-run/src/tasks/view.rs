@@ -67,7 +67,11 @@ impl View {
             let object = format!("{commit}^{{commit}}");
             git.run(&["cat-file", "-e", &object], BOUNDS).is_ok()
         };
-        commits.iter().filter(is_here).map(|commit| (*commit).to_owned()).collect()
+        commits
+            .iter()
+            .filter(is_here)
+            .map(|commit| (*commit).to_owned())
+            .collect()
     }
 }
 
@@ -81,16 +85,22 @@ impl Merged for View {
             Err(RunError::Input(_)) => return none,
             Err(error) => return Err(error),
         };
-        let commits = work.iter().flat_map(|(start, result)| [*start, *result]).collect();
+        let commits = work
+            .iter()
+            .flat_map(|(start, result)| [*start, *result])
+            .collect();
         let here = self.has(&commits);
-        let known = |(start, result): &(&str, &str)| here.contains(*start) && here.contains(*result);
+        let known =
+            |(start, result): &(&str, &str)| here.contains(*start) && here.contains(*result);
         let asked: Vec<Work<'_>> = work
             .iter()
             .filter(|work| known(work))
             .map(|(start, result)| Work { start, result })
             .collect();
         let mut answers = view.merged(&asked)?.into_iter();
-        let told = work.iter().map(|work| known(work) && answers.next().unwrap_or(false));
+        let told = work
+            .iter()
+            .map(|work| known(work) && answers.next().unwrap_or(false));
         Ok(told.collect())
     }
 

@@ -1,0 +1,189 @@
+//! What the commands about tasks share: finding one, where it is worked on, and what became of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use callsheet_run::document;
+use callsheet_run::sandbox::{Place, Sandbox};
+use callsheet_run::tasks::{self as observed, TaskState, Terms, View};
+use callsheet_run::workspace::{Site, Wanted, Workspace};
+use callsheet_store::{Annotation, Id, Run, RunState, Task, block_on};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use crate::store::Opened;
+use crate::{progress, run, sandbox, store};
+
+/// Returns a list of texts in a document.
+pub(crate) fn field(document: &Value, name: &str) -> Vec<String> {
+    let texts = document[name].as_array().into_iter().flatten();
+    texts.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Returns the branch that a task is for.
+pub(crate) fn base(task: &Task) -> String {
+    task.body["base"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Finds a task by its id or a unique prefix.
+pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
+    block_on(opened.store.task(&opened.project, name))
+        .map_err(|error| Failure::from(error).hint("`callsheet task list` lists them"))
+}
+
+/// Finds a run of a task that is over, and its task.
+pub(crate) fn finished(opened: &Opened, name: &str) -> Result<(Run, Task), Failure> {
+    let run = run::find(opened, name)?;
+    let Some(task) = run.task else {
+        return Err(
+            Failure::input(format!("run `{}` is not a run of a task", run.id))
+                .hint("`callsheet run` makes such runs; `exec` does not"),
+        );
+    };
+    if run.state != RunState::Finished {
+        return Err(Failure::missing(format!("run `{}` is not over", run.id))
+            .hint(format!("`callsheet stop {}` ends it", run.id)));
+    }
+    let task = find(opened, task.as_str())?;
+    Ok((run, task))
+}
+
+/// Returns what was added to a run after it finished, the oldest first.
+pub(crate) fn annotations(opened: &Opened, run: &Run) -> Result<Vec<Annotation>, Failure> {
+    let mut found = block_on(opened.store.annotations(&opened.project, &[run.id]))?;
+    Ok(found.remove(&run.id).unwrap_or_default())
+}
+
+/// Returns the document of a run with what was added to it since.
+pub(crate) fn document(opened: &Opened, run: &Run) -> Result<Value, Failure> {
+    Ok(document::document_with(run, &annotations(opened, run)?))
+}
+
+/// Where the tasks of a project are worked on.
+pub(crate) struct Desk {
+    root: PathBuf,
+    home: PathBuf,
+    /// This program.
+    pub(crate) program: PathBuf,
+    /// The environment of this process.
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+impl Desk {
+    /// Finds out where the tasks of a project are worked on.
+    pub(crate) fn of(project: &Project) -> Result<Self, Failure> {
+        // The files of a run are on this machine, wherever its record is.
+        store::make_folder(project)?;
+        let program = std::env::current_exe()
+            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+        Ok(Self {
+            root: run::real(project.root())?,
+            home: store::folder(project),
+            program,
+            environment: run::environment(),
+        })
+    }
+
+    /// Returns the site of the tasks.
+    pub(crate) fn site<'a>(&'a self, project: &'a Project) -> Site<'a> {
+        Site {
+            root: &self.root,
+            home: &self.home,
+            settings: &project.settings.workspace,
+            environment: &self.environment,
+        }
+    }
+
+    /// Takes the workspace of a task.
+    pub(crate) fn workspace(
+        &self,
+        project: &Project,
+        task: &Task,
+        in_place: bool,
+    ) -> Result<Workspace, Failure> {
+        let site = self.site(project);
+        Ok(if in_place {
+            Workspace::hold_in_place(&site)?
+        } else {
+            Workspace::hold(&site, task.id.as_str())?
+        })
+    }
+
+    /// Makes a worktree ready for an agent; the main checkout is taken as it is.
+    pub(crate) fn ready(
+        &self,
+        project: &Project,
+        workspace: &Workspace,
+        terms: &Terms,
+        restore: Option<&str>,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        if !terms.in_place {
+            let wanted = Wanted {
+                base: &terms.base,
+                scope: &terms.scope,
+                restore,
+            };
+            let site = self.site(project);
+            let mut note = |line: &str| notes.push(line.to_owned());
+            progress::during("making the worktree ready", || {
+                workspace.ready(&site, &wanted, &mut note)
+            })?;
+        }
+        Ok(notes)
+    }
+}
+
+/// Returns the commit that the newest run of a task came to.
+pub(crate) fn newest_result(opened: &Opened, task: &Task) -> Result<Option<String>, Failure> {
+    let runs = block_on(opened.store.runs_of_task(&opened.project, task.id))?;
+    let result = |run: &Run| run::text(run.outcome.as_ref()?, "/result");
+    Ok(runs.iter().rev().find_map(result))
+}
+
+/// Returns what checks may write, where agents are in the sandbox.
+pub(crate) fn check_sandbox(
+    project: &Project,
+    workspace: &Workspace,
+) -> Result<Option<Sandbox>, Failure> {
+    let given = sandbox::of(project, Place::Worktree)?;
+    Ok(given.map(|given| {
+        let mut write = workspace.writable(given);
+        write.push(workspace.ground().path().to_owned());
+        Sandbox { write }
+    }))
+}
+
+/// Returns a task with its status.
+pub(crate) fn state(project: &Project, opened: &Opened, task: Id) -> Result<TaskState, Failure> {
+    let view = View::of(project.root());
+    let found = observed::status(&opened.store, &opened.project, task.as_str(), &view);
+    Ok(progress::during("looking at the task", || found)?)
+}
+
+/// Brings what other machines have of a task.
+pub(crate) fn bring(
+    _project: &Project,
+    opened: &Opened,
+    _workspace: &Workspace,
+    _task: &Task,
+    _out: Output,
+) -> Result<(), Failure> {
+    let _ = opened;
+    Ok(())
+}
+
+/// Hands what this machine has of a task to the others.
+pub(crate) fn publish(
+    _project: &Project,
+    _opened: &Opened,
+    _workspace: &Workspace,
+    _task: &Task,
+    _out: Output,
+) -> Result<(), Failure> {
+    Ok(())
+}
+
+pub(crate) fn publish_left(_project: &Project, _opened: &Opened, _desk: &Desk, _out: Output) {}

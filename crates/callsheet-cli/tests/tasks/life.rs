@@ -1,0 +1,35 @@
+//! The life of a task: what has to hold before a run, what follows from one, and what a person decides.
+
+use crate::bench::{Bench, changed, violations};
+
+#[test]
+fn a_retry_is_a_new_run_with_a_digest_of_the_one_before() {
+    let bench = Bench::new("echo x > README.md; echo y > src/y.rs; exit 3");
+    let (first, code) = bench.run();
+    assert_eq!(code, Some(1));
+    assert_eq!(first["status"], "failed");
+    bench.agent("git checkout -q README.md; true");
+    let (second, code) = bench.document(&["retry", first["id"].as_str().unwrap()]);
+    assert_eq!(code, Some(1), "{second:#}");
+    assert_eq!(second["kind"], "retry");
+    assert_eq!(second["parent"], first["id"]);
+    assert_eq!(second["task"], first["task"]);
+    assert_ne!(second["prompt"], first["prompt"]);
+    assert_eq!(changed(&second), ["README.md"]);
+    assert_eq!(violations(&second), ["outside_write README.md"]);
+    let prompt = bench
+        .call(&["show", second["prompt"].as_str().unwrap()])
+        .text();
+    let digest = prompt.split("## Retry/Continue Digest\n").nth(1).unwrap();
+    let digest = digest.split("\n## ").next().unwrap();
+    insta::assert_snapshot!(digest, @"
+    - previous run: failed, exit code 3, reason exit
+    - check builds: passed
+    - scope violations: 1 (pending 1, approved 0, rejected 0)
+      - README.md outside_write pending
+    - changed files: 2
+      - README.md
+      - src/y.rs
+    ");
+    bench.desk.assert_clean();
+}
