@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use callsheet::Composition;
 use callsheet::Role;
 use callsheet::recipe::Shape;
+use callsheet_run::account::Asker;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most};
 use callsheet_run::sandbox::Place;
@@ -203,7 +204,7 @@ impl Errand {
                 account: account.and_then(|account| account.runs),
             },
             sandbox: self.sandbox.as_deref(),
-            probe: self.probe,
+            asker: Asker::Person { probe: self.probe },
         };
         let mut live = Live::new(runner, out)?;
         let driven = drive::run(&job, &mut live);

@@ -12,7 +12,7 @@ use super::folder::RunFolder;
 use super::start::now;
 use super::steps::Steps;
 use super::watch::{Ended, Stopped};
-use crate::account::{self, Standings};
+use crate::account::{self, Standing, Standings};
 use crate::document::{Observed, Status, Termination};
 use crate::{Class, Consequence, Limits, Outcome, RunError, Verdict, facts};
 
@@ -26,6 +26,7 @@ pub(super) struct Scene<'a> {
     pub(super) project: &'a Project,
     pub(super) cwd: &'a Path,
     pub(super) account: &'a str,
+    pub(super) runner: &'a str,
 }
 
 /// Observes what an agent did, finishes its run and returns it.
@@ -39,9 +40,7 @@ pub(super) fn end(scene: &Scene<'_>, mut ended: Ended) -> Result<Run, RunError> 
     merge(&mut outcome, json!(observed));
     ended.folder.make_room();
     finish(scene, &ended, &outcome)?;
-    if let Err(StoreError::Unavailable { .. }) = note_account(scene, &judged.verdict) {
-        // The run itself is on record; the next failure says the same of the account.
-    }
+    note(scene, judged.verdict, judged.reason);
     // What is left of a folder is removed by whoever settles runs next.
     let _ = ended.folder.remove();
     Ok(block_on(
@@ -62,6 +61,15 @@ pub(super) fn give_up(job: &Job<'_>, claim: &Claim, error: &RunError) {
     });
     // A store that refuses as well leaves the run to whoever settles it.
     if let Ok(true) = block_on(job.store.finish_run(claim, &outcome)) {
+        let scene = Scene {
+            store: job.store,
+            project: job.project,
+            cwd: job.cwd,
+            account: &job.runner.account,
+            runner: &job.runner.name,
+        };
+        let verdict = Verdict::failure(Class::Environment);
+        note(&scene, verdict, Some(error.to_string()));
         let _ = RunFolder::of(job.home, claim.run.id.as_str()).remove();
     }
 }
@@ -230,23 +238,38 @@ fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
     }
 }
 
-/// Parks, stops or opens the account, by how the run ended.
-fn note_account(scene: &Scene<'_>, verdict: &Verdict) -> Result<(), StoreError> {
-    let (account, verdict) = (scene.account.to_owned(), verdict.clone());
+/// Parks, stops or opens the account, and pauses or opens the runner, by how the run ended.
+fn note(scene: &Scene<'_>, verdict: Verdict, reason: Option<String>) {
     let at = now();
-    block_on(
-        scene
-            .store
-            .change_setting(scene.project, account::SETTING, move |value| {
-                let mut standings: Standings = value
-                    .and_then(|value| serde_json::from_value(value).ok())
-                    .unwrap_or_default();
-                let before = standings.clone();
-                match account::after(standings.get(&account), &verdict, at) {
-                    Some(standing) => standings.insert(account.clone(), standing),
-                    None => standings.remove(&account),
-                };
-                (standings != before).then(|| json!(standings))
-            }),
-    )
+    let account = verdict.clone();
+    change(scene, (account::SETTING, scene.account), move |before| {
+        account::after(before, &account, at)
+    });
+    change(scene, (account::RUNNERS, scene.runner), move |before| {
+        account::after_runner(before, (&verdict, reason.as_deref()), at)
+    });
+}
+
+/// Changes one of the standings of a setting.
+fn change(
+    scene: &Scene<'_>,
+    (setting, name): (&str, &str),
+    after: impl Fn(Option<&Standing>) -> Option<Standing> + Send + 'static,
+) {
+    let name = name.to_owned();
+    let changed = scene
+        .store
+        .change_setting(scene.project, setting, move |value| {
+            let mut standings: Standings = value
+                .and_then(|value| serde_json::from_value(value).ok())
+                .unwrap_or_default();
+            let before = standings.clone();
+            match after(standings.get(&name)) {
+                Some(standing) => standings.insert(name.clone(), standing),
+                None => standings.remove(&name),
+            };
+            (standings != before).then(|| json!(standings))
+        });
+    // The run itself is on record; the next failure says the same once more.
+    let _ = block_on(changed);
 }

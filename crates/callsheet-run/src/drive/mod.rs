@@ -25,6 +25,7 @@ pub use clocks::Expired;
 pub use ingest::Seen;
 pub use settle::{is_settled, settle};
 
+use crate::account::Asker;
 use crate::{Resolved, RunError};
 
 /// How long a claim lasts without a heartbeat.
@@ -65,8 +66,8 @@ pub struct Job<'a> {
     /// variable of it. Its own directory, what is private to the run and the state of its CLI come by themselves. Without it there
     /// is no sandbox.
     pub sandbox: Option<&'a [PathBuf]>,
-    /// Whether an account that is parked or stopped is tried all the same.
-    pub probe: bool,
+    /// Who asks for the run.
+    pub asker: Asker,
 }
 
 /// How many runs there may be at once.
@@ -123,6 +124,7 @@ pub fn run(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
         project: job.project,
         cwd: job.cwd,
         account: &job.runner.account,
+        runner: &job.runner.name,
     };
     end::end(&scene, ended)
 }

@@ -107,12 +107,13 @@ fn settle_one(
         .worktree
         .clone()
         .map_or_else(PathBuf::new, PathBuf::from);
-    let account = word("account");
+    let (account, runner) = (word("account"), word("runner"));
     let scene = Scene {
         store,
         project,
         cwd: &cwd,
         account: &account,
+        runner: &runner,
     };
     let none = SomeLimits::default();
     end::end(

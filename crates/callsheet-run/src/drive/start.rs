@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::folder::RunFolder;
 use super::worker::Worker;
 use super::{Job, LEASE, Watcher};
-use crate::account::{self, Standings};
+use crate::account::{self, Needed, Standings};
 use crate::document::{Delivered, Handed, Known};
 use crate::launch::Launch;
 use crate::sandbox::{self, Sandbox};
@@ -36,6 +36,8 @@ pub(super) fn now() -> i64 {
 /// A run that is claimed, with what was found out on the way.
 pub(super) struct Claimed {
     pub(super) claim: Claim,
+    /// What a person should know before the agent starts.
+    note: Option<String>,
     passed: BTreeMap<String, String>,
     isolate: bool,
     command: Vec<String>,
@@ -51,8 +53,10 @@ pub(super) fn claim(job: &Job<'_>) -> Result<Claimed, RunError> {
     let command = native(job, &passed);
     let trial = order(job, Path::new("/"), &command, (isolate, &passed));
     job.runner.adapter.plan(&trial)?;
+    let (claim, note) = admitted(job)?;
     Ok(Claimed {
-        claim: admitted(job)?,
+        claim,
+        note,
         passed,
         isolate,
         command,
@@ -67,6 +71,7 @@ pub(super) fn prepare(
 ) -> Result<Started, RunError> {
     let Claimed {
         claim,
+        note,
         passed,
         isolate,
         command,
@@ -74,7 +79,7 @@ pub(super) fn prepare(
     let folder = RunFolder::of(job.home, claim.run.id.as_str());
     let order = order(job, folder.path(), &command, (isolate, &passed));
     let plan = job.runner.adapter.plan(&order)?;
-    for note in &plan.notes {
+    for note in note.iter().chain(&plan.notes) {
         watcher.note(note);
     }
     lay_out(job, &folder, &plan)
@@ -168,9 +173,8 @@ fn order<'a>(
     }
 }
 
-/// Claims a new run, if the limits and the account allow it.
-fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
-    let standings = standings(job)?;
+/// Claims a new run, if the limits, the account and the runner allow it; with it comes what a person should know.
+fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunError> {
     let runner = job.runner;
     let new = NewRun {
         prompt: job.sealed,
@@ -185,12 +189,16 @@ fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
             "recorded": runner.recorded,
         }),
     };
-    let standing = standings.get(&runner.account).cloned();
-    let (name, account, most, probe) = (
+    let parked = standings(job, account::SETTING)?.remove(&runner.account);
+    let paused = standings(job, account::RUNNERS)?.remove(&runner.name);
+    let note = paused
+        .as_ref()
+        .map(|paused| account::note(&runner.name, paused, now()));
+    let (name, account, most, asker) = (
         runner.name.clone(),
         runner.account.clone(),
         job.most,
-        job.probe,
+        job.asker,
     );
     let of_runner = runner.runner.limits.runs;
     let admit = move |running: &[Run]| {
@@ -207,24 +215,23 @@ fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
             }
             _ => Ok(()),
         };
-        let others = count("account", &account);
+        let (by_runner, of_account) = (count("runner", &name), count("account", &account));
         within("this project", running.len(), most.project)?;
-        within(
-            &format!("runner `{name}`"),
-            count("runner", &name),
-            of_runner,
-        )?;
-        within(&format!("account `{account}`"), others, most.account)?;
-        account::admit(&account, standing.as_ref(), (now(), others, probe))
+        within(&format!("runner `{name}`"), by_runner, of_runner)?;
+        within(&format!("account `{account}`"), of_account, most.account)?;
+        let asked = |others: usize| (asker, now(), others);
+        let (needs_runner, needs_account) = (Needed::Runner(&name), Needed::Account(&account));
+        account::admit(needs_runner, paused.as_ref(), asked(by_runner))?;
+        account::admit(needs_account, parked.as_ref(), asked(of_account))
     };
     let worker = Worker::here()?.to_string();
     let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
-    started.map_err(RunError::NotNow)
+    Ok((started.map_err(RunError::NotNow)?, note))
 }
 
-/// Returns the accounts that cannot be used as they are.
-pub(super) fn standings(job: &Job<'_>) -> Result<Standings, RunError> {
-    let stored = block_on(job.store.setting(job.project, account::SETTING))?;
+/// Returns the accounts or the runners that cannot be used as they are.
+fn standings(job: &Job<'_>, setting: &str) -> Result<Standings, RunError> {
+    let stored = block_on(job.store.setting(job.project, setting))?;
     Ok(stored
         .and_then(|value| serde_json::from_value(value).ok())
         .unwrap_or_default())
