@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use callsheet::recipe::Folder;
 use callsheet::{Inputs, Options, Recipe, Seal, compose};
+use callsheet_run::account::Asker;
 use callsheet_run::drive::{self, Job, Live, Most, Watcher};
 use callsheet_run::{Runner, Runners};
 use callsheet_store::{Access, Id, Location, Project, RunKind, Store, block_on};
@@ -79,7 +80,7 @@ fn main() {
         script: Some(&script),
         most: Most::default(),
         sandbox: None,
-        probe: false,
+        asker: Asker::Person { probe: false },
         task: None,
     };
     let began = Instant::now();

@@ -41,7 +41,7 @@ pub enum Consequence {
     Park,
     /// The account is closed until a person opens it; the attempt is not charged.
     StopAccount,
-    /// The machine has to be mended, which no other run shows; the attempt is not charged, and the account stays as it is.
+    /// The runner waits, because the machine has to be mended; the attempt is not charged, and the account stays as it is.
     Pause,
     /// The attempt is charged, and nothing else happens.
     Charge,

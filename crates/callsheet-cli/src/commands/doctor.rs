@@ -76,6 +76,7 @@ impl Args {
         checks.push(sandbox_check(project.settings.sandbox.mode, support()));
         checks.push(store_check(project, out));
         checks.extend(accounts(project));
+        checks.extend(paused(project));
         report(&checks, out)
     }
 }
@@ -256,29 +257,43 @@ fn store_check(project: &Project, out: Output) -> Check {
     }
 }
 
-/// Says which accounts cannot be used as they are.
-fn accounts(project: &Project) -> Vec<Check> {
-    let standings = || -> Result<Standings, Failure> {
+/// Returns the accounts or the runners that cannot be used as they are.
+fn standings(project: &Project, setting: &str) -> Standings {
+    let read = || -> Result<Standings, Failure> {
         let Some(opened) = store::open_if_there(project)? else {
             return Ok(Standings::new());
         };
-        let value = block_on(opened.store.setting(&opened.project, account::SETTING))?;
+        let value = block_on(opened.store.setting(&opened.project, setting))?;
         Ok(value
             .and_then(|value| serde_json::from_value(value).ok())
             .unwrap_or_default())
     };
     // A store that cannot be read has its own line.
-    let standings = standings().unwrap_or_default();
-    standings
-        .into_iter()
-        .map(|(account, standing)| {
-            let class = standing.class.as_str();
-            let found = match standing.until {
-                Some(until) => format!("parked until {} ({class})", time::shown(until)),
-                None => format!("stopped since {} ({class})", time::shown(standing.since)),
-            };
-            Check::new(format!("account {account}"), State::Note, found)
-                .next("`callsheet exec … --probe` tries it once; a success opens it again")
-        })
-        .collect()
+    read().unwrap_or_default()
+}
+
+/// Says which accounts cannot be used as they are.
+fn accounts(project: &Project) -> impl Iterator<Item = Check> {
+    let standings = standings(project, account::SETTING).into_iter();
+    standings.map(|(account, standing)| {
+        let why = standing.why();
+        let found = match standing.until {
+            Some(until) => format!("parked until {} ({why})", time::shown(until)),
+            None => format!("stopped since {} ({why})", time::shown(standing.since)),
+        };
+        Check::new(format!("account {account}"), State::Note, found)
+            .next("`callsheet exec … --probe` tries it once; a success opens it again")
+    })
+}
+
+/// Says which runners wait because the machine was at fault.
+fn paused(project: &Project) -> impl Iterator<Item = Check> {
+    let standings = standings(project, account::RUNNERS).into_iter();
+    standings.map(|(runner, standing)| {
+        let until = standing.until.unwrap_or(standing.since);
+        let found = format!("paused until {} ({})", time::shown(until), standing.why());
+        Check::new(format!("runner {runner}"), State::Note, found).next(format!(
+            "`callsheet exec … --runner {runner}` tries it at once; a success opens it again"
+        ))
+    })
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use callsheet::Composition;
 use callsheet::Role;
 use callsheet::recipe::Shape;
+use callsheet_run::account::Asker;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most, TaskJob};
 use callsheet_run::sandbox::Place;
@@ -177,6 +178,14 @@ impl Done {
 }
 
 impl Errand {
+    /// Tells who asks for the run: a worker has claimed it, else a person waits for it.
+    fn asker(&self) -> Asker {
+        match self.claim {
+            Some(_) => Asker::Worker,
+            None => Asker::Person { probe: self.probe },
+        }
+    }
+
     /// Hands a sealed prompt to a runner, and returns the finished run.
     pub(crate) fn run(
         &self,
@@ -232,7 +241,7 @@ impl Errand {
                 account: account.and_then(|account| account.runs),
             },
             sandbox: self.sandbox.as_deref(),
-            probe: self.probe,
+            asker: self.asker(),
             task,
         };
         let mut live = Live::new(runner, out)?;

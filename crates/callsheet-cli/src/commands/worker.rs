@@ -141,7 +141,12 @@ fn execute(project: &Project, desk: &Desk, claim: &Claim, out: Output) -> Result
         Ok(prepared) => prepared,
         Err(failure) => {
             let error = RunError::NotNow(failure.text());
-            drive::refuse(&opened.store, &store::folder(project), claim, &error);
+            let place = drive::Place {
+                store: &opened.store,
+                project: &opened.project,
+                home: &store::folder(project),
+            };
+            drive::refuse(&place, claim, &error);
             return Err(failure);
         }
     };

@@ -13,6 +13,7 @@ mod desk;
 mod doctor;
 mod follow;
 mod killed;
+mod pauses;
 mod sandbox;
 mod server;
 mod show;

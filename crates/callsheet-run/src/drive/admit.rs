@@ -6,33 +6,63 @@ use serde_json::json;
 use super::start::now;
 use super::worker::Worker;
 use super::{LEASE, Most};
-use crate::account::{self, Standing, Standings};
+use crate::account::{self, Asker, Needed, Standing, Standings};
 use crate::tasks::{self, Terms};
 use crate::{Resolved, RunError};
+
+/// The accounts and runners of a project that cannot be used as they are.
+#[derive(Debug)]
+pub(super) struct Closed {
+    accounts: Standings,
+    runners: Standings,
+}
+
+impl Closed {
+    /// Reads them from the store.
+    pub(super) fn read(store: &Store, project: &Project) -> Result<Self, RunError> {
+        let standings = |setting: &str| -> Result<Standings, RunError> {
+            let stored = block_on(store.setting(project, setting))?;
+            let read = stored.and_then(|value| serde_json::from_value(value).ok());
+            Ok(read.unwrap_or_default())
+        };
+        Ok(Self {
+            accounts: standings(account::SETTING)?,
+            runners: standings(account::RUNNERS)?,
+        })
+    }
+}
 
 /// What stands between a run and its start.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
-    pub(super) runner: String,
-    pub(super) account: String,
+    runner: String,
+    account: String,
     /// How many runs the runner may have at once.
-    pub(super) of_runner: Option<usize>,
-    pub(super) most: Most,
-    pub(super) standing: Option<Standing>,
-    pub(super) probe: bool,
+    of_runner: Option<usize>,
+    most: Most,
+    parked: Option<Standing>,
+    paused: Option<Standing>,
+    asker: Asker,
 }
 
 impl Admission {
     /// Makes the admission of a runner.
-    pub(super) fn of(runner: &Resolved, most: Most, standings: &Standings, probe: bool) -> Self {
+    pub(super) fn of(runner: &Resolved, most: Most, closed: &Closed, asker: Asker) -> Self {
         Self {
             runner: runner.name.clone(),
             account: runner.account.clone(),
             of_runner: runner.runner.limits.runs,
-            standing: standings.get(&runner.account).cloned(),
+            parked: closed.accounts.get(&runner.account).cloned(),
+            paused: closed.runners.get(&runner.name).cloned(),
             most,
-            probe,
+            asker,
         }
+    }
+
+    /// Returns what a person should know before the agent starts.
+    pub(super) fn note(&self) -> Option<String> {
+        let paused = self.paused.as_ref()?;
+        Some(account::note(&self.runner, paused, now()))
     }
 
     /// Tells why a run may not start beside those that are running.
@@ -51,12 +81,18 @@ impl Admission {
             _ => Ok(()),
         };
         let (name, account) = (&self.runner, &self.account);
-        let others = count("account", account);
+        let (by_runner, of_account) = (count("runner", name), count("account", account));
         within("this project", running.len(), self.most.project)?;
-        let of_runner = count("runner", name);
-        within(&format!("runner `{name}`"), of_runner, self.of_runner)?;
-        within(&format!("account `{account}`"), others, self.most.account)?;
-        account::admit(account, self.standing.as_ref(), (now(), others, self.probe))
+        within(&format!("runner `{name}`"), by_runner, self.of_runner)?;
+        within(
+            &format!("account `{account}`"),
+            of_account,
+            self.most.account,
+        )?;
+        let asked = |others: usize| (self.asker, now(), others);
+        let (needs_runner, needs_account) = (Needed::Runner(name), Needed::Account(account));
+        account::admit(needs_runner, self.paused.as_ref(), asked(by_runner))?;
+        account::admit(needs_account, self.parked.as_ref(), asked(of_account))
     }
 }
 
@@ -78,10 +114,10 @@ pub fn claim_next(
     able: &[Able<'_>],
     conflict_threshold: f64,
 ) -> Result<Option<Claim>, RunError> {
-    let standings = standings(store, project)?;
+    let closed = Closed::read(store, project)?;
     let admissions: Vec<Admission> = able
         .iter()
-        .map(|able| Admission::of(able.runner, able.most, &standings, false))
+        .map(|able| Admission::of(able.runner, able.most, &closed, Asker::Worker))
         .collect();
     let admit = move |run: &Run, running: &[Run]| {
         let asked = |field: &str| {
@@ -107,12 +143,4 @@ pub fn claim_next(
     Ok(block_on(
         store.claim_queued(project, &worker, LEASE, admit),
     )?)
-}
-
-/// Returns the accounts that cannot be used as they are.
-pub(super) fn standings(store: &Store, project: &Project) -> Result<Standings, RunError> {
-    let stored = block_on(store.setting(project, account::SETTING))?;
-    Ok(stored
-        .and_then(|value| serde_json::from_value(value).ok())
-        .unwrap_or_default())
 }

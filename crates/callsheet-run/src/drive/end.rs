@@ -14,8 +14,8 @@ use super::folder::RunFolder;
 use super::start::now;
 use super::steps::Steps;
 use super::watch::{Ended, Stopped};
-use super::{CheckWatcher, Watcher, while_kept};
-use crate::account::{self, Standings};
+use super::{CheckWatcher, Place, Watcher, while_kept};
+use crate::account::{self, Standing, Standings};
 use crate::checks::Checked;
 use crate::document::{Observed, Status, Termination};
 use crate::tasks::{Terms, conclude};
@@ -35,6 +35,7 @@ pub(super) struct Scene<'a> {
     pub(super) account: &'a str,
     /// This program and its environment, where checks can be run.
     pub(super) bench: Option<(&'a Path, &'a BTreeMap<String, String>)>,
+    pub(super) runner: &'a str,
 }
 
 /// Observes what an agent did, finishes its run and returns it.
@@ -58,9 +59,7 @@ pub(super) fn end(
     }
     ended.folder.make_room();
     finish(scene, &ended, &outcome)?;
-    if let Err(StoreError::Unavailable { .. }) = note_account(scene, &judged.verdict) {
-        // The run itself is on record; the next failure says the same of the account.
-    }
+    note(scene, judged.verdict, judged.reason);
     // What is left of a folder is removed by whoever settles runs next.
     let _ = ended.folder.remove();
     Ok(block_on(
@@ -69,7 +68,7 @@ pub(super) fn end(
 }
 
 /// Finishes a run whose agent could not be started.
-pub(super) fn give_up(store: &Store, home: &Path, claim: &Claim, error: &RunError) {
+pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
     let outcome = json!({
         "status": Status::Failed,
         "class": Class::Environment,
@@ -77,8 +76,20 @@ pub(super) fn give_up(store: &Store, home: &Path, claim: &Claim, error: &RunErro
         "charged": false,
     });
     // A store that refuses as well leaves the run to whoever settles it.
-    if let Ok(true) = block_on(store.finish_run(claim, &outcome)) {
-        let _ = RunFolder::of(home, claim.run.id.as_str()).remove();
+    if let Ok(true) = block_on(place.store.finish_run(claim, &outcome)) {
+        let request = claim.run.request.clone().unwrap_or_default();
+        let scene = Scene {
+            store: place.store,
+            project: place.project,
+            home: place.home,
+            cwd: place.home,
+            account: request["account"].as_str().unwrap_or_default(),
+            runner: request["runner"].as_str().unwrap_or_default(),
+            bench: None,
+        };
+        let verdict = Verdict::failure(Class::Environment);
+        note(&scene, verdict, Some(error.to_string()));
+        let _ = RunFolder::of(place.home, claim.run.id.as_str()).remove();
     }
 }
 
@@ -341,23 +352,38 @@ fn observed(scene: &Scene<'_>, ended: &Ended, judged: Judged) -> Observed {
     }
 }
 
-/// Parks, stops or opens the account, by how the run ended.
-fn note_account(scene: &Scene<'_>, verdict: &Verdict) -> Result<(), StoreError> {
-    let (account, verdict) = (scene.account.to_owned(), verdict.clone());
+/// Parks, stops or opens the account, and pauses or opens the runner, by how the run ended.
+fn note(scene: &Scene<'_>, verdict: Verdict, reason: Option<String>) {
     let at = now();
-    block_on(
-        scene
-            .store
-            .change_setting(scene.project, account::SETTING, move |value| {
-                let mut standings: Standings = value
-                    .and_then(|value| serde_json::from_value(value).ok())
-                    .unwrap_or_default();
-                let before = standings.clone();
-                match account::after(standings.get(&account), &verdict, at) {
-                    Some(standing) => standings.insert(account.clone(), standing),
-                    None => standings.remove(&account),
-                };
-                (standings != before).then(|| json!(standings))
-            }),
-    )
+    let account = verdict.clone();
+    change(scene, (account::SETTING, scene.account), move |before| {
+        account::after(before, &account, at)
+    });
+    change(scene, (account::RUNNERS, scene.runner), move |before| {
+        account::after_runner(before, (&verdict, reason.as_deref()), at)
+    });
+}
+
+/// Changes one of the standings of a setting.
+fn change(
+    scene: &Scene<'_>,
+    (setting, name): (&str, &str),
+    after: impl Fn(Option<&Standing>) -> Option<Standing> + Send + 'static,
+) {
+    let name = name.to_owned();
+    let changed = scene
+        .store
+        .change_setting(scene.project, setting, move |value| {
+            let mut standings: Standings = value
+                .and_then(|value| serde_json::from_value(value).ok())
+                .unwrap_or_default();
+            let before = standings.clone();
+            match after(standings.get(&name)) {
+                Some(standing) => standings.insert(name.clone(), standing),
+                None => standings.remove(&name),
+            };
+            (standings != before).then(|| json!(standings))
+        });
+    // The run itself is on record; the next failure says the same once more.
+    let _ = block_on(changed);
 }

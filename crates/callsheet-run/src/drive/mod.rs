@@ -30,6 +30,7 @@ pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
 
+use crate::account::Asker;
 use crate::checks::Checked;
 use crate::tasks::Terms;
 use crate::workspace::Ground;
@@ -73,8 +74,8 @@ pub struct Job<'a> {
     /// variable of it. Its own directory, what is private to the run and the state of its CLI come by themselves. Without it there
     /// is no sandbox.
     pub sandbox: Option<&'a [PathBuf]>,
-    /// Whether an account that is parked or stopped is tried all the same.
-    pub probe: bool,
+    /// Who asks for the run.
+    pub asker: Asker,
     /// The task that the run is for.
     pub task: Option<TaskJob<'a>>,
 }
@@ -151,7 +152,10 @@ pub fn request(runner: &Resolved, terms: Option<&Terms>) -> Value {
 /// Starts a run of an agent and returns it when it has finished.
 pub fn run(job: &Job<'_>, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
     let ready = start::look(job)?;
-    let claim = start::admitted(job)?;
+    let (claim, note) = start::admitted(job)?;
+    if let Some(note) = note {
+        watcher.note(&note);
+    }
     drive(job, &claim, ready, watcher)
 }
 
@@ -161,10 +165,11 @@ pub fn run_claimed(
     claim: &Claim,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
+    let place = Place::of(job);
     match start::look(job) {
         Ok(ready) => drive(job, claim, ready, watcher),
         Err(error) => {
-            end::give_up(job.store, job.home, claim, &error);
+            end::give_up(&place, claim, &error);
             Err(error)
         }
     }
@@ -176,8 +181,29 @@ pub fn keep<T>(store: &Store, claim: &Claim, work: impl FnOnce() -> T) -> T {
 }
 
 /// Finishes a claimed run whose agent cannot be started.
-pub fn refuse(store: &Store, home: &Path, claim: &Claim, error: &RunError) {
-    end::give_up(store, home, claim, error);
+pub fn refuse(place: &Place<'_>, claim: &Claim, error: &RunError) {
+    end::give_up(place, claim, error);
+}
+
+/// Where runs are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// The project.
+    pub project: &'a Project,
+    /// The folder of what the program keeps for the project.
+    pub home: &'a Path,
+}
+
+impl<'a> Place<'a> {
+    fn of(job: &Job<'a>) -> Self {
+        Self {
+            store: job.store,
+            project: job.project,
+            home: job.home,
+        }
+    }
 }
 
 fn drive(
@@ -192,7 +218,8 @@ fn drive(
         Ok(ended) => ended,
         Err(error) => {
             if matches!(error, RunError::Refused { .. }) {
-                end::give_up(job.store, job.home, claim, &error);
+                let place = Place::of(job);
+                end::give_up(&place, claim, &error);
             }
             return Err(error);
         }
@@ -203,6 +230,7 @@ fn drive(
         home: job.home,
         cwd: job.cwd,
         account: &job.runner.account,
+        runner: &job.runner.name,
         bench: Some((job.program, job.environment)),
     };
     end::end(&scene, ended, watcher)

@@ -107,13 +107,14 @@ fn settle_one(
         .worktree
         .clone()
         .map_or_else(PathBuf::new, PathBuf::from);
-    let account = word("account");
+    let (account, runner) = (word("account"), word("runner"));
     let scene = Scene {
         store,
         project,
         home,
         cwd: &cwd,
         account: &account,
+        runner: &runner,
         bench: None,
     };
     let none = SomeLimits::default();

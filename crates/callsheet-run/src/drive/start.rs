@@ -8,7 +8,7 @@ use callsheet::Fingerprint;
 use callsheet_store::{Claim, NewRun, Record, Run, Stream, block_on};
 use serde_json::{Value, json};
 
-use super::admit::{Admission, standings};
+use super::admit::{Admission, Closed};
 use super::folder::RunFolder;
 use super::worker::Worker;
 use super::{Job, LEASE, Watcher};
@@ -185,10 +185,11 @@ fn order<'a>(
     }
 }
 
-/// Claims a new run, if the limits and the account allow it.
-pub(super) fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
-    let standings = standings(job.store, job.project)?;
-    let admission = Admission::of(job.runner, job.most, &standings, job.probe);
+/// Claims a new run, if the limits, the account and the runner allow it; with it comes what a person should know.
+pub(super) fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunError> {
+    let closed = Closed::read(job.store, job.project)?;
+    let admission = Admission::of(job.runner, job.most, &closed, job.asker);
+    let note = admission.note();
     let new = NewRun {
         prompt: job.sealed,
         kind: job.kind,
@@ -208,7 +209,7 @@ pub(super) fn admitted(job: &Job<'_>) -> Result<Claim, RunError> {
     };
     let worker = Worker::here()?.to_string();
     let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
-    started.map_err(RunError::NotNow)
+    Ok((started.map_err(RunError::NotNow)?, note))
 }
 
 /// Returns what is asked for with a run, as it is stored.
