@@ -339,7 +339,9 @@ fn say_terms(runner: &Resolved, isolates: bool, is_sandboxed: bool, out: Output)
 }
 
 fn not_now(error: RunError, runner: &Resolved) -> Failure {
-    let parked = matches!(&error, RunError::NotNow(why) if why.starts_with("account `"));
+    // One that another run is trying, or that has all the runs that it may have, is not opened by one more.
+    let parked = matches!(&error, RunError::NotNow(why) if why.starts_with("account `")
+        && (why.contains("` is parked for ") || why.contains("` is stopped (")));
     let failure = Failure::from(error);
     if parked {
         let account = &runner.account;

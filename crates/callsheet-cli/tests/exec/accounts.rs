@@ -1,6 +1,12 @@
 //! Accounts and limits: what a failure means for the next run.
 
-use crate::desk::Desk;
+use std::process::Stdio;
+
+use callsheet_run::account;
+use serde_json::Value;
+
+use crate::desk::{Desk, has, wait_for};
+use crate::pauses::pass_time;
 
 const OVERLOADED: &str =
     "[[steps]]\nerror = { class = \"overload\", text = \"busy\" }\n[[steps]]\nexit = 1\n";
@@ -76,6 +82,61 @@ fn a_quota_waits_until_the_time_that_the_provider_told() {
     );
 }
 
+/// Two processes ask at the same moment for the one probe of an account whose time is over, or that a person wants to try.
+#[test]
+fn one_of_two_that_ask_at_once_tries_a_parked_account() {
+    for (probe, time_is_over) in [(&["--probe"][..], false), (&[], true)] {
+        let desk = Desk::with_script(OVERLOADED);
+        desk.project
+            .file(
+                "callsheet.toml",
+                "[runners.agent]\nadapter = \"scripted\"\nscript = \"agent.toml\"\naccount = \"mine\"\n\
+                 [runners.held]\nadapter = \"command\"\ncommand = [\"./held\"]\naccount = \"mine\"\n",
+            );
+        desk.program(
+            "held",
+            "echo $$ >>up\nuntil [ -e go ]; do sleep 0.01; done\n",
+        );
+        assert_eq!(desk.exec(&["--runner", "agent"]).code(), Some(1));
+        if time_is_over {
+            pass_time(&desk, account::SETTING);
+        }
+        let args: Vec<&str> = ["--runner", "held"].iter().chain(probe).copied().collect();
+        let ask = || {
+            let mut command = desk.command(&args);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let mut asking = [ask(), ask()];
+        wait_for("one of them is refused", || {
+            asking[0].try_wait().unwrap().is_some() || {
+                asking.swap(0, 1);
+                false
+            }
+        });
+        let [refused, mut trying] = asking;
+        let refused = refused.wait_with_output().unwrap();
+        assert_eq!(refused.status.code(), Some(3));
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(
+            said.lines().skip(1).collect::<Vec<_>>(),
+            [
+                "runner held: any program, permissions edit, no sandbox",
+                "error: account `mine` was parked (overload), and another run is trying it",
+            ]
+        );
+        let up = desk.project.path("up");
+        wait_for("the other one is up", || has(&up));
+        let states: Vec<Value> = desk.runs().iter().map(|run| run["state"].clone()).collect();
+        assert_eq!(states, ["running", "finished"]);
+        desk.project.file("go", "");
+        assert!(trying.wait().unwrap().success());
+        assert_eq!(desk.project.read("up").lines().count(), 1);
+        assert_eq!(desk.exec(&["--runner", "held"]).code(), Some(0));
+        desk.assert_clean();
+    }
+}
+
 #[test]
 fn limits_hold_for_runners_accounts_and_the_project() {
     let agent = "[runners.agent]\nadapter = \"command\"\ncommand = [\"sh\", \"-c\", \"echo up > up; sleep 600\"]\n";
@@ -94,13 +155,9 @@ fn limits_hold_for_runners_accounts_and_the_project() {
         ),
     ] {
         let desk = Desk::new(&settings);
-        let mut first = desk.command(&[]);
-        first
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null());
-        let mut first = first.spawn().unwrap();
+        let mut first = desk.start(&[]);
         let up = desk.project.path("up");
-        crate::desk::wait_for("the agent is up", || crate::desk::has(&up));
+        wait_for("the agent is up", || has(&up));
         let refused = desk.exec(&[]);
         assert_eq!(refused.code(), Some(3));
         let text = String::from_utf8(refused.stderr).unwrap();

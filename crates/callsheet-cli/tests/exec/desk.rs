@@ -5,8 +5,9 @@
     reason = "a harness that cannot set up its project has nothing to test"
 )]
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -79,7 +80,21 @@ impl Desk {
         crate::project::finish(&mut self.command(more))
     }
 
-    /// Does so and returns the run document and the exit code.
+    /// Starts handing the task to the agent, and does not wait for it.
+    pub(crate) fn start(&self, more: &[&str]) -> Child {
+        let mut command = self.command(more);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// Writes a shell script that can be run.
+    pub(crate) fn program(&self, name: &str, script: &str) {
+        self.project.file(name, format!("#!/bin/sh\n{script}"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.project.path(name), mode).unwrap();
+    }
+
+    /// Hands the task to the agent and returns the run document and the exit code.
     #[track_caller]
     pub(crate) fn document(&self, more: &[&str]) -> (Value, Option<i32>) {
         let args: Vec<&str> = more.iter().chain(&["--json"]).copied().collect();

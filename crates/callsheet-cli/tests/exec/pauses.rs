@@ -6,7 +6,6 @@
 )]
 
 use std::path::Path;
-use std::process::{Child, Stdio};
 
 use callsheet_run::account::{Asker, RUNNERS, Standings};
 use callsheet_run::drive::{self, Job, Live, Most, Watcher};
@@ -86,13 +85,6 @@ fn work(desk: &Desk) -> Result<Run, RunError> {
     drive::run(&job, &mut Quiet)
 }
 
-/// Starts `callsheet exec` and does not wait for it.
-pub(crate) fn start(desk: &Desk, more: &[&str]) -> Child {
-    let mut command = desk.command(more);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().unwrap()
-}
-
 /// Returns what `doctor` says of paused runners.
 fn doctor(desk: &Desk) -> Option<String> {
     let text = desk.project.run(&["doctor"]).text();
@@ -108,11 +100,10 @@ fn desk() -> Desk {
 
 /// Installs the agent: it says that it is up, and waits for whoever lets it go.
 fn install(desk: &Desk) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let script = "#!/bin/sh\necho up >>up\nuntil [ -e go ]; do sleep 0.01; done\n";
-    desk.project.file("agent", script);
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(desk.project.path("agent"), mode).unwrap();
+    desk.program(
+        "agent",
+        "echo up >>up\nuntil [ -e go ]; do sleep 0.01; done\n",
+    );
 }
 
 #[test]
@@ -166,7 +157,7 @@ fn nothing_that_starts_by_itself_takes_a_run_for_a_paused_runner() {
     // When the time is over, one run tries it, whoever started that.
     install(&desk);
     pass_time(&desk, RUNNERS);
-    let mut first = start(&desk, &[]);
+    let mut first = desk.start(&[]);
     let up = desk.project.path("up");
     wait_for("the agent is up", || has(&up));
     assert_eq!(

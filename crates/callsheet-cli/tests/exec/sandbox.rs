@@ -6,7 +6,6 @@
 )]
 
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 
 use callsheet_run::sandbox::{Support, support};
 use serde_json::{Value, json};
@@ -131,16 +130,13 @@ fn the_state_of_a_cli_can_be_written_unless_it_has_its_own() {
     if !is_there() {
         return;
     }
-    let script = "#!/bin/sh\n\
-        if [ \"$1\" = --version ]; then echo 2.1.325; exit; fi\n\
+    let script = "if [ \"$1\" = --version ]; then echo 2.1.325; exit; fi\n\
         echo \"$IS_SANDBOX\" >\"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/told\" && echo x >\"$HOME/beside\"\n";
     for (isolate, told) in [(false, true), (true, false)] {
         let mut desk = Desk::new(&format!(
             "[sandbox]\nmode = true\n[runners.claude]\ncommand = [\"./agent\"]\nisolate = {isolate}\n"
         ));
-        desk.project.file("agent", script);
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(desk.project.path("agent"), mode).unwrap();
+        desk.program("agent", script);
         let home = desk.project.outside().join("home");
         std::fs::create_dir(&home).unwrap();
         desk.project.variable("HOME", &home.display().to_string());
