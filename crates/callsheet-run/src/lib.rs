@@ -17,6 +17,7 @@ mod facts;
 pub mod git;
 mod interrupt;
 pub mod launch;
+pub mod merge;
 pub mod merged;
 pub mod observe;
 #[cfg(feature = "otel")]

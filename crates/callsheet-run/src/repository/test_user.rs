@@ -12,14 +12,18 @@ use super::environment::Variables;
 
 /// A user named Ada, a project with a repository, and whatever else is put beside it.
 pub(crate) struct User {
-    place: TempDir,
+    place: PathBuf,
+    /// Removed with the user, unless another process made it.
+    _made: Option<TempDir>,
 }
 
 impl User {
     /// Makes the user and an empty repository on `main`.
     pub(crate) fn new() -> Self {
+        let made = tempfile::tempdir().unwrap();
         let user = Self {
-            place: tempfile::tempdir().unwrap(),
+            place: made.path().canonicalize().unwrap(),
+            _made: Some(made),
         };
         fs::create_dir_all(user.path("home")).unwrap();
         fs::create_dir_all(user.home()).unwrap();
@@ -28,6 +32,11 @@ impl User {
         user.git(&["config", "--global", "user.email", "ada@example.com"]);
         fs::write(user.top().join(".git/info/exclude"), ".callsheet/\n").unwrap();
         user
+    }
+
+    /// Returns the user that another process made there.
+    pub(crate) fn at(place: PathBuf) -> Self {
+        Self { place, _made: None }
     }
 
     /// Makes them with a first commit of `a.txt`.
@@ -39,7 +48,7 @@ impl User {
 
     /// Returns a path beside the project.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.place.path().canonicalize().unwrap().join(name)
+        self.place.join(name)
     }
 
     /// Returns the top of the project.
