@@ -1,5 +1,7 @@
 //! Lines of agents' output: JSON objects whose form nobody vouches for. What is missing or of another type is not there.
 
+use std::collections::VecDeque;
+
 use serde_json::{Map, Value};
 
 use crate::AgentEvent;
@@ -91,14 +93,14 @@ pub(super) fn joined(content: &Value) -> String {
 
 /// The names that were met last; old ones are forgotten, so that no output can fill the memory.
 #[derive(Debug)]
-pub(super) struct Recent<T>(Vec<(String, T)>);
+pub(super) struct Recent<T>(VecDeque<(String, T)>);
 
 /// More than the calls that any agent has open at once.
 const KEPT: usize = 256;
 
 impl<T> Default for Recent<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(VecDeque::new())
     }
 }
 
@@ -116,15 +118,15 @@ impl<T> Recent<T> {
     pub(super) fn insert(&mut self, name: &str, value: T) -> Option<T> {
         let old = self.remove(name);
         if self.0.len() == KEPT {
-            self.0.remove(0);
+            self.0.pop_front();
         }
-        self.0.push((name.to_owned(), value));
+        self.0.push_back((name.to_owned(), value));
         old
     }
 
     /// Takes something out.
     pub(super) fn remove(&mut self, name: &str) -> Option<T> {
         let at = self.0.iter().rposition(|(kept, _)| kept == name)?;
-        Some(self.0.remove(at).1)
+        self.0.remove(at).map(|(_, value)| value)
     }
 }

@@ -39,6 +39,7 @@ create table log (
   unique (run, seq)
 ) strict;
 
+-- With rowids: without them, a payload beyond a quarter of a page would take pages of its own.
 create table event (
   project integer not null references project (key),
   seq integer not null check (seq >= 1),
@@ -48,6 +49,6 @@ create table event (
   run integer references run (key),
   mark blob not null,
   primary key (project, seq)
-) strict, without rowid;
+) strict;
 
 create index event_of_run on event (run, seq) where run is not null;

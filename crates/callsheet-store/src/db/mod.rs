@@ -10,6 +10,8 @@ pub(crate) mod sqlite;
 mod stop;
 mod value;
 
+use std::fmt::Write as _;
+
 pub(crate) use job::{Closure, Job, Queue};
 pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
@@ -79,7 +81,8 @@ pub(crate) fn groups(rows: usize, columns: usize) -> String {
                 _ => ", ",
             };
             text.push_str(before);
-            text.push_str(&format!("${}", row * columns + column + 1));
+            // Writing to a text cannot fail.
+            let _ = write!(text, "${}", row * columns + column + 1);
         }
     }
     text.push(')');

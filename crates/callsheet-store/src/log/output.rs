@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread::{Builder, ScopedJoinHandle};
 
 use callsheet::Event;
 
@@ -10,6 +12,9 @@ use super::{Packed, Record, append, packed};
 use crate::claim::Claim;
 use crate::event::{self, EventRow};
 use crate::{Store, StoreError};
+
+/// From how many records on half of them are compressed by another thread; to start one takes as long as a few.
+const MANY: usize = 8;
 
 /// The field of a payload that names the record an event was read out of.
 const RECORD: &str = "record";
@@ -37,10 +42,22 @@ impl Output {
     /// of that record.
     pub fn new(records: &[Record], events: &[(Option<usize>, Event)]) -> Result<Self, StoreError> {
         let told = |(record, event): &(Option<usize>, Event)| told(*record, event, records.len());
-        Ok(Self(Arc::new(Parts {
-            events: events.iter().map(told).collect::<Result<_, _>>()?,
-            records: records.iter().map(packed).collect::<Result<_, _>>()?,
-        })))
+        // The second half is compressed beside everything else.
+        let (first, second) = records.split_at(records.len() / 2);
+        let pack = |records: &[Record]| records.iter().map(packed).collect::<Result<Vec<_>, _>>();
+        std::thread::scope(|scope| {
+            // Where no thread can be had, this one does it.
+            let helper = || Builder::new().spawn_scoped(scope, || pack(second)).ok();
+            let rest = (second.len() >= MANY).then(helper).flatten();
+            let events = events.iter().map(told).collect::<Result<_, _>>()?;
+            let mut records = pack(first)?;
+            records.extend(match rest.map(ScopedJoinHandle::join) {
+                Some(Ok(packed)) => packed?,
+                Some(Err(panic)) => resume_unwind(panic),
+                None => pack(second)?,
+            });
+            Ok(Self(Arc::new(Parts { records, events })))
+        })
     }
 }
 
