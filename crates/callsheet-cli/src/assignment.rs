@@ -178,6 +178,7 @@ impl Assignment<'_> {
             }
         }
         Ok(Terms {
+            title: self.task.title.clone(),
             base: tasks::base(&self.task),
             in_place: self.order.in_place,
             scope,

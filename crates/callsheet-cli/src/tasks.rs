@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use callsheet_run::document;
 use callsheet_run::sandbox::{Place, Sandbox};
-use callsheet_run::tasks::{self as observed, TaskState, Terms, View};
-use callsheet_run::workspace::{Site, Wanted, Workspace};
+use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
+use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
+use callsheet_run::{Interrupts, document};
 use callsheet_store::{Annotation, Id, Run, RunState, Task, block_on};
 use serde_json::Value;
 
@@ -154,6 +154,39 @@ pub(crate) fn check_sandbox(
         write.push(workspace.ground().path().to_owned());
         Sandbox { write }
     }))
+}
+
+/// Returns the newest run of a task that came to something, and the commit that it came to.
+///
+/// The ref of the run counts before its record: a run that another machine settled has none in its record.
+pub(crate) fn newest<'a>(
+    workspace: &Workspace,
+    state: &'a TaskState,
+) -> Result<Option<(&'a TaskRun, String)>, Failure> {
+    let repository = workspace.ground().repository();
+    for one in state.runs.iter().rev() {
+        let kept = repository.rev(&result_ref(one.run.id.as_str()))?;
+        if let Some(result) = kept.or_else(|| run::text(&one.document, "/result")) {
+            return Ok(Some((one, result)));
+        }
+    }
+    Ok(None)
+}
+
+/// Somebody who waits for checks, and may press Ctrl-C.
+pub(crate) struct Patience {
+    pub(crate) interrupts: Interrupts,
+    pub(crate) out: Output,
+}
+
+impl Waiting for Patience {
+    fn say(&mut self, line: &str) {
+        self.out.say(line);
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.interrupts.count() > 0
+    }
 }
 
 /// Returns a task with its status.

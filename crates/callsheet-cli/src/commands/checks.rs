@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use callsheet::task::CheckStatus;
+use callsheet_run::Interrupts;
+use callsheet_run::tasks::{Rerun as Checks, Terms};
 use callsheet_run::workspace::Workspace;
-use callsheet_run::{Interrupts, tasks as observed};
 use callsheet_store::block_on;
 use serde_json::json;
 
@@ -59,17 +60,27 @@ impl Rerun {
         let (run, task) = tasks::finished(&opened, &self.run)?;
         let desk = tasks::Desk::of(project)?;
         let workspace = Workspace::hold(&desk.site(project), task.id.as_str())?;
+        tasks::bring(project, &opened, &workspace, &task, out)?;
+        if !workspace.ground().is_there() {
+            let terms = Terms::of(&run);
+            let result = run::text(&tasks::document(&opened, &run)?, "/result");
+            if let Some(terms) = terms {
+                desk.ready(project, &workspace, &terms, result.as_deref())?;
+            }
+        }
         let sandbox = tasks::check_sandbox(project, &workspace)?;
-        let mut interrupts = Interrupts::catch()?;
-        let rerun = observed::Rerun {
+        let mut waiting = tasks::Patience {
+            interrupts: Interrupts::catch()?,
+            out,
+        };
+        let rerun = Checks {
             run: &run,
             ground: workspace.ground(),
-            names: &self.checks,
             program: &desk.program,
             environment: &desk.environment,
             sandbox: sandbox.as_ref(),
         };
-        let results = rerun.run(&mut |line| out.say(line), &mut || interrupts.count() > 0)?;
+        let results = rerun.run(&self.checks, &mut waiting)?;
         for checked in &results {
             let store = &opened.store;
             let value = json!(checked);

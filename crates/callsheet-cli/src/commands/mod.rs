@@ -19,6 +19,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inject;
 pub(crate) mod log;
+pub(crate) mod merge;
 pub(crate) mod pack;
 pub(crate) mod package;
 pub(crate) mod play;

@@ -75,6 +75,19 @@ impl Bench {
         self.desk.project.run(args)
     }
 
+    /// Returns the status of a task and its reasons.
+    #[track_caller]
+    pub(crate) fn status(&self, task: &str) -> String {
+        let shown = self.call(&["task", "show", task, "--json"]).json();
+        let reasons = shown["reasons"].as_array().unwrap().iter();
+        let reasons: Vec<&str> = reasons.map(|reason| reason.as_str().unwrap()).collect();
+        format!(
+            "{}: {}",
+            shown["status"].as_str().unwrap(),
+            reasons.join(", ")
+        )
+    }
+
     /// Returns the worktree of a run.
     pub(crate) fn worktree(&self, run: &Value) -> PathBuf {
         let task = run["task"].as_str().unwrap();

@@ -33,3 +33,33 @@ fn a_retry_is_a_new_run_with_a_digest_of_the_one_before() {
     ");
     bench.desk.assert_clean();
 }
+
+#[test]
+fn a_task_is_done_when_its_result_is_merged_and_its_checks_passed() {
+    let bench = Bench::new("echo 'fn out() {}' > src/logout.rs");
+    let (run, code) = bench.run();
+    assert_eq!(code, Some(0), "{run:#}");
+    let task = run["task"].as_str().unwrap();
+    assert_eq!(bench.status(task), "ready: dod_pending");
+    let merged = bench.call(&["merge", task, "--json"]);
+    assert_eq!(merged.code(), Some(0), "{}", merged.text());
+    let merged = merged.json();
+    assert_eq!(merged["outcome"], "merged");
+    assert_eq!(merged["checks"][0]["status"], "passed");
+    assert_eq!(bench.status(task), "done: ");
+    assert_eq!(
+        bench.desk.git(&["rev-parse", "HEAD"]),
+        merged["commit"].as_str().unwrap()
+    );
+    assert_eq!(bench.desk.git(&["status", "--porcelain"]), "");
+    assert_eq!(
+        bench.desk.git(&["log", "-1", "--format=%s"]),
+        format!("Merge task {task}: Fix the login")
+    );
+    assert!(bench.desk.project.path("src/logout.rs").is_file());
+    // The worktree shows what the run left.
+    assert!(bench.worktree(&run).join("src/logout.rs").is_file());
+    let again = bench.call(&["merge", task]);
+    assert_eq!(again.code(), Some(0), "{}", again.text());
+    bench.desk.assert_clean();
+}

@@ -77,7 +77,7 @@ pub(crate) fn conclude(
         ended.ground,
         ended.folder,
         &before.start,
-        (&exclude, &terms.base, &run),
+        (&exclude, terms, &run),
     )?;
     let checked = check_all(ended, &changes, bench, watch)?;
     let touched = match (&before.main, main(ended.ground, terms, ended.home)?) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use callsheet::scope::ScopeGlobs;
 use serde::{Deserialize, Serialize};
 
+use super::Terms;
 use crate::RunError;
 use crate::git::copy_index;
 use crate::workspace::Ground;
@@ -82,12 +83,12 @@ pub(crate) fn before(
 
 /// Looks at it again.
 ///
-/// `run` names the ref that keeps the result; `base` is the branch whose own commits are nothing that the agent did.
+/// `run` names the ref that keeps the result. Commits of the base are nothing that the agent did.
 pub(crate) fn after(
     ground: &Ground,
     folder: &Path,
     start: &Start,
-    (exclude, base, run): (&ScopeGlobs, &str, &str),
+    (exclude, terms, run): (&ScopeGlobs, &Terms, &str),
 ) -> Result<Changes, RunError> {
     let mut changes = Changes {
         is_there: ground.is_there(),
@@ -106,7 +107,7 @@ pub(crate) fn after(
         files.extend(back);
         let end = tree(ground, &index)?;
         changes.dirty = Some(is_dirty(ground)?);
-        changes.result = result(ground, &changes, &end, run)?;
+        changes.result = result(ground, &changes, &end, &message(terms, run))?;
         if let Some(start) = &start.tree {
             compare(ground, (start, &end), &mut files, &mut changes)?;
         }
@@ -122,7 +123,7 @@ pub(crate) fn after(
     if let (Some(from), Some(to)) = (&start.head, changes.head.clone())
         && *from != to
     {
-        committed(ground, (from, &to, base), &mut files, &mut changes)?;
+        committed(ground, (from, &to, &terms.base), &mut files, &mut changes)?;
     }
     if let Some(result) = &changes.result {
         ground.keep(run, result)?;
@@ -181,12 +182,18 @@ fn is_dirty(ground: &Ground) -> Result<bool, RunError> {
     Ok(!status.is_empty())
 }
 
+/// Returns the message of a commit with what an agent left uncommitted.
+fn message(terms: &Terms, run: &str) -> String {
+    let title = terms.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{title}\n\nWhat run {run} of callsheet left uncommitted.\n")
+}
+
 /// Returns the commit that has everything, and makes it where something is not committed.
 fn result(
     ground: &Ground,
     changes: &Changes,
     tree: &str,
-    run: &str,
+    message: &str,
 ) -> Result<Option<String>, RunError> {
     let Some(head) = &changes.head else {
         return Ok(None);
@@ -195,8 +202,7 @@ fn result(
     if committed.as_deref() == Some(tree) {
         return Ok(Some(head.clone()));
     }
-    let message = format!("Files as run {run} left them");
-    ground.snapshot(tree, head, &message).map(Some)
+    ground.snapshot(tree, head, message).map(Some)
 }
 
 /// Adds what differs between two trees.

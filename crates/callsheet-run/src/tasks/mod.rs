@@ -10,6 +10,7 @@ mod document;
 pub(crate) mod facts;
 mod gather;
 mod judge;
+mod landing;
 mod rerun;
 mod status;
 mod terms;
@@ -18,7 +19,8 @@ mod violations;
 
 pub use body::TaskBody;
 pub use document::{SCHEMA, document};
-pub use rerun::Rerun;
+pub use landing::Landing;
+pub use rerun::{Rerun, Waiting};
 pub use status::{Merged, TaskRun, TaskState, Unmerged, status, statuses};
 pub(crate) use terms::beside;
 pub use terms::{Meeting, Terms, meetings};

@@ -1,4 +1,4 @@
-//! The checks of a run once more: the definitions that were frozen, on the tree that the run left.
+//! Checks once more: those of a run on the tree that it left, or on the tree of a merge.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,20 +6,27 @@ use std::path::Path;
 use callsheet_store::Run;
 
 use super::{Terms, facts::tree_now};
-use crate::RunError;
 use crate::checks::{self, Checked, Place};
 use crate::sandbox::Sandbox;
 use crate::workspace::Ground;
+use crate::{CheckSetting, RunError};
 
-/// Checks to run again.
+/// What somebody who waits for checks may do.
+pub trait Waiting {
+    /// Is told what goes on.
+    fn say(&mut self, line: &str);
+
+    /// Tells whether the checks have to end.
+    fn is_stopped(&mut self) -> bool;
+}
+
+/// Where checks are run once more.
 #[derive(Clone, Copy, Debug)]
 pub struct Rerun<'a> {
     /// The run, which is over.
     pub run: &'a Run,
     /// Where its files are; nobody else works there.
     pub ground: &'a Ground,
-    /// Which checks; all of them where none is named.
-    pub names: &'a [String],
     /// This program.
     pub program: &'a Path,
     /// The environment of this process.
@@ -29,31 +36,46 @@ pub struct Rerun<'a> {
 }
 
 impl Rerun<'_> {
-    /// Runs them and returns how they ended; `say` is told what goes on, and `stopped` tells whether to end.
+    /// Runs checks of the run, on the tree that it left; all of them where none is named.
     pub fn run(
         &self,
-        say: &mut dyn FnMut(&str),
-        stopped: &mut dyn FnMut() -> bool,
+        names: &[String],
+        waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
-        let id = self.run.id;
-        let none = || RunError::Input(format!("run `{id}` has no checks"));
-        let terms = Terms::of(self.run).ok_or_else(none)?;
-        let known: Vec<String> = terms
-            .checks
-            .iter()
-            .map(|check| check.name.clone())
-            .collect();
-        if let Some(name) = self.names.iter().find(|name| !known.contains(name)) {
+        let mut checks = self.defined()?;
+        let known: Vec<String> = checks.iter().map(|check| check.name.clone()).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(name)) {
             return Err(RunError::Unknown {
                 what: "check",
                 name: name.clone(),
                 known,
             });
         }
-        let folder = tempfile::tempdir()
-            .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
-        self.is_as_left(folder.path())?;
-        let run = id.to_string();
+        checks.retain(|check| names.is_empty() || names.contains(&check.name));
+        if !self.is_as_left()? {
+            return Err(RunError::NotNow(format!(
+                "the worktree is not as run `{}` left it, so its checks would say nothing about that run",
+                self.run.id
+            )));
+        }
+        self.check(&checks, waiting)
+    }
+
+    /// Returns the checks that were frozen when the run started.
+    pub(super) fn defined(&self) -> Result<Vec<CheckSetting>, RunError> {
+        let terms = Terms::of(self.run);
+        let none = || RunError::Input(format!("run `{}` is not a run of a task", self.run.id));
+        terms.map(|terms| terms.checks).ok_or_else(none)
+    }
+
+    /// Runs checks on the files as they are.
+    pub(super) fn check(
+        &self,
+        checks: &[CheckSetting],
+        waiting: &mut dyn Waiting,
+    ) -> Result<Vec<Checked>, RunError> {
+        let folder = temporary()?;
+        let run = self.run.id.to_string();
         let place = Place {
             program: self.program,
             cwd: self.ground.path(),
@@ -62,13 +84,12 @@ impl Rerun<'_> {
             environment: self.environment,
             sandbox: self.sandbox,
         };
-        let wanted = |name: &String| self.names.is_empty() || self.names.contains(name);
         let mut all = Vec::new();
-        for check in terms.checks.iter().filter(|check| wanted(&check.name)) {
-            say(&format!("check {}", check.name));
+        for check in checks {
+            waiting.say(&format!("check {}", check.name));
             let tree = tree_now(self.ground, folder.path())?;
-            let checked = checks::run(check, &place, Some(tree), stopped)?;
-            say(&format!(
+            let checked = checks::run(check, &place, Some(tree), &mut || waiting.is_stopped())?;
+            waiting.say(&format!(
                 "check {}: {}",
                 check.name,
                 checked.status.as_str()
@@ -78,17 +99,16 @@ impl Rerun<'_> {
         Ok(all)
     }
 
-    /// Refuses files that are not those that the run left: what a check says of them says nothing of the run.
-    fn is_as_left(&self, folder: &Path) -> Result<(), RunError> {
-        let id = self.run.id;
+    /// Tells whether the files are those that the run left.
+    pub(super) fn is_as_left(&self) -> Result<bool, RunError> {
         let outcome = self.run.outcome.as_ref();
         let left = outcome.and_then(|outcome| outcome["end_tree"].as_str());
-        let now = tree_now(self.ground, folder)?;
-        if left == Some(now.as_str()) {
-            return Ok(());
-        }
-        Err(RunError::NotNow(format!(
-            "the worktree is not as run `{id}` left it, so its checks would say nothing about that run"
-        )))
+        let folder = temporary()?;
+        Ok(left == Some(tree_now(self.ground, folder.path())?.as_str()))
     }
+}
+
+fn temporary() -> Result<tempfile::TempDir, RunError> {
+    tempfile::tempdir()
+        .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))
 }

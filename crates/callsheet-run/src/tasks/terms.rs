@@ -10,6 +10,8 @@ use crate::CheckSetting;
 /// What a run of a task was agreed to be. It is part of the request of the run, and never changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
+    /// What the task is called.
+    pub title: String,
     /// The branch that the work is for.
     pub base: String,
     /// Whether the agent works in the main checkout instead of a worktree of its own.

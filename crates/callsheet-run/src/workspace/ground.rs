@@ -100,6 +100,10 @@ impl Ground {
         format!("refs/heads/{}", self.branch)
     }
 
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
     pub(super) fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()

@@ -7,6 +7,7 @@ mod apply;
 mod checkout;
 mod copy;
 mod ground;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -17,6 +18,7 @@ use callsheet::scope::{ScopeGlobs, ScopeSnapshot};
 pub use checkout::Checkout;
 pub(crate) use ground::os_path;
 pub use ground::{Ground, branch_of, result_ref};
+pub(crate) use shown::Shown;
 
 use crate::repository::{NewWorktree, RepositoryLock};
 use crate::sandbox::git_paths;
@@ -111,6 +113,7 @@ impl Workspace {
             let locked = repository.lock(site.home)?;
             ground.heal()?;
             if ground.is_there() {
+                shown::bring_back(ground)?;
                 ground.reuse(&locked, wanted.base)?;
             } else {
                 self.make(&locked, wanted, &exclude, note)?;

@@ -1,0 +1,75 @@
+//! The merge of a task: mechanical, with the checks of the run on the merged tree before the base moves.
+
+use std::path::Path;
+
+use callsheet::task::CheckStatus;
+
+use super::rerun::{Rerun, Waiting};
+use crate::checks::Checked;
+use crate::merge::{self, Merged, Order};
+use crate::{RunError, workspace};
+
+/// A result that is to be merged into its base.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing<'a> {
+    /// The run whose result it is, and where its checks are run.
+    pub checks: Rerun<'a>,
+    /// The directory of what the program keeps for the project.
+    pub home: &'a Path,
+    /// The branch that gets the result.
+    pub base: &'a str,
+    /// The commit to merge.
+    pub result: &'a str,
+    /// The message of the merge.
+    pub message: &'a str,
+}
+
+impl Landing<'_> {
+    /// Merges the result, if the checks pass on the merged tree; returns how they ended, too.
+    ///
+    /// The worktree shows the merged files while the checks run, and those of the run again afterwards.
+    pub fn merge(&self, waiting: &mut dyn Waiting) -> Result<(Merged, Vec<Checked>), RunError> {
+        let ground = self.checks.ground;
+        let checks = self.checks.defined()?;
+        let order = Order {
+            home: self.home,
+            base: self.base,
+            result: self.result,
+            branch: ground.own_branch(),
+            message: self.message,
+        };
+        let mut checked = Vec::new();
+        let merged = merge::merge(ground.repository(), &order, |commit| {
+            if checks.is_empty() {
+                return Ok(Ok(()));
+            }
+            let shown = workspace::Shown::show(ground, commit, self.result)?;
+            let ran = self.checks.check(&checks, waiting);
+            shown.back()?;
+            checked = ran?;
+            Ok(verdict(&checked))
+        })?;
+        Ok((merged, checked))
+    }
+}
+
+/// Tells which required checks did not pass.
+fn verdict(checked: &[Checked]) -> Result<(), String> {
+    let bad = |one: &&Checked| one.required && one.status != CheckStatus::Passed;
+    let names: Vec<String> = checked
+        .iter()
+        .filter(bad)
+        .map(|one| format!("`{}`", one.name))
+        .collect();
+    match names.len() {
+        0 => Ok(()),
+        1 => Err(format!(
+            "check {} did not pass on the merged tree",
+            names[0]
+        )),
+        _ => Err(format!(
+            "checks {} did not pass on the merged tree",
+            names.join(", ")
+        )),
+    }
+}

@@ -1,0 +1,47 @@
+//! Other files for a while: a worktree shows the tree of a merge while checks run on it.
+//!
+//! A note beside the worktree says which files belong there, so that a process that is killed meanwhile leaves nothing
+//! that could be taken for work of an agent.
+
+use std::path::PathBuf;
+
+use super::{Ground, WORKTREES};
+use crate::RunError;
+
+/// A worktree that shows other files than its own.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Shown<'a>(&'a Ground);
+
+impl<'a> Shown<'a> {
+    /// Shows the files of a commit; `own` is the commit with the files that belong there.
+    pub(crate) fn show(ground: &'a Ground, commit: &str, own: &str) -> Result<Self, RunError> {
+        let refused =
+            |cause| RunError::refused("cannot note which files belong to the worktree", cause);
+        std::fs::write(note(ground), own).map_err(refused)?;
+        ground.git(&["read-tree", "--reset", "-u", commit])?;
+        Ok(Self(ground))
+    }
+
+    /// Brings the own files back.
+    pub(crate) fn back(self) -> Result<(), RunError> {
+        bring_back(self.0)
+    }
+}
+
+/// Brings the own files of a worktree back, where somebody was killed while it showed others.
+pub(super) fn bring_back(ground: &Ground) -> Result<(), RunError> {
+    let note = note(ground);
+    let Ok(own) = std::fs::read_to_string(&note) else {
+        return Ok(());
+    };
+    ground.git(&["read-tree", "--reset", "-u", &own])?;
+    ground.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
+    std::fs::remove_file(&note)
+        .map_err(|cause| RunError::refused(format!("cannot remove `{}`", note.display()), cause))
+}
+
+fn note(ground: &Ground) -> PathBuf {
+    let name = format!("{}.shown", ground.name());
+    ground.home().join(WORKTREES).join(name)
+}
