@@ -1,5 +1,6 @@
 //! Tasks of a project: what they ask for, and what follows from their runs.
 
+mod base;
 mod body;
 mod chain;
 mod document;
@@ -7,6 +8,7 @@ mod gather;
 mod status;
 mod violations;
 
+pub use base::base;
 pub use body::TaskBody;
 pub use document::{SCHEMA, document};
 pub use status::{Merged, TaskRun, TaskState, Unmerged, status, statuses};
