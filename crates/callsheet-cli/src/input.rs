@@ -59,6 +59,14 @@ fn shown(name: &str) -> &str {
     if name == "-" { "stdin" } else { name }
 }
 
+/// Returns a text of the command line, or what the file behind an `@` holds; `@-` is stdin.
+pub(crate) fn given(value: &str) -> Result<String, Failure> {
+    match value.strip_prefix('@') {
+        Some(file) => text(file),
+        None => Ok(value.to_owned()),
+    }
+}
+
 fn text(name: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = if name == "-" {

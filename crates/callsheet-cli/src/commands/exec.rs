@@ -1,6 +1,5 @@
 //! `exec`: composes a prompt, seals it, hands it to an agent and ends with the facts.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::Composition;
@@ -19,7 +18,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
 use crate::store::Opened;
-use crate::{report, run, store, telemetry};
+use crate::{input, report, run, store, telemetry};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
 ///
@@ -251,12 +250,7 @@ fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, F
 }
 
 fn read_prompt(text: &str) -> Result<String, Failure> {
-    let prompt = match text.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(Path::new(file)).map_err(|cause| {
-            Failure::input(format!("{file}: {}", crate::failure::cause_text(&cause)))
-        })?,
-        None => text.to_owned(),
-    };
+    let prompt = input::given(text)?;
     if prompt.trim().is_empty() {
         return Err(Failure::input("the prompt of `--prompt` is empty"));
     }

@@ -30,6 +30,7 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stop;
 pub(crate) mod supervise;
+pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod verify;
 pub(crate) mod why;
