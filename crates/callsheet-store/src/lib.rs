@@ -58,7 +58,9 @@ mod wait;
 
 pub use annotation::Annotation;
 pub use branch::Branch;
-pub use bundle::{Bundle, Bundled, BundledRun, Imported, Lines, RunDocument};
+pub use bundle::{
+    AnnotationDocument, Bundle, Bundled, BundledRun, Imported, Lines, RunDocument, TaskDocument,
+};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};

@@ -181,15 +181,15 @@ fn contents_that_are_not_what_they_should_be() {
     --- stderr
     error: b.tar.zst: prompt [ID1]: its documents are not what was sealed
     ");
-    insta::assert_snapshot!(with("bundle.json", &replace("bundle/1", "bundle/3")), @"
+    insta::assert_snapshot!(with("bundle.json", &replace("bundle/1", "bundle/4")), @"
     exit: 2
     --- stderr
-    error: b.tar.zst: its schema is `callsheet.bundle/3`, this program knows `callsheet.bundle/1` and `callsheet.bundle/2`
+    error: b.tar.zst: its schema is `callsheet.bundle/4`, this program knows `callsheet.bundle/1`, `callsheet.bundle/2` and `callsheet.bundle/3`
     ");
     insta::assert_snapshot!(with("bundle.json", &replace("bundle/1", "bundle/2")), @"
     exit: 2
     --- stderr
-    error: b.tar.zst: its schema is `callsheet.bundle/2`: `callsheet.bundle/2` is for bundles with runs, and for no others
+    error: b.tar.zst: its schema is `callsheet.bundle/2`, but its contents are those of `callsheet.bundle/1`
     ");
     insta::assert_snapshot!(with("bundle.json", &replace("\"sealed_at\": 1", "\"sealed_at\": 2")), @"
     exit: 2

@@ -38,6 +38,7 @@ mod server;
 mod settings;
 mod start;
 mod streams;
+mod task_bundle;
 mod templates;
 mod usage;
 mod vars;

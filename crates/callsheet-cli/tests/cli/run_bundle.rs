@@ -232,7 +232,12 @@ fn secrets_of_a_log_stay_at_home_on_request() {
 }
 
 /// Changes one file of a bundle and, if asked to, the hash that the index has of it.
-fn changed(files: &Files, name: &str, rehash: bool, change: impl Fn(String) -> String) -> Files {
+pub(crate) fn changed(
+    files: &Files,
+    name: &str,
+    rehash: bool,
+    change: impl Fn(String) -> String,
+) -> Files {
     let mut files = files.clone();
     let file = files
         .iter_mut()
@@ -348,8 +353,8 @@ fn assert_refused(told: &str) {
     error: b.tar.zst: run RUN: its prompt is not in the bundle
     error: b.tar.zst: `runs/RUN/run.json`: its id is not that of its time
     error: b.tar.zst: `runs/RUN/run.json`: it has a time that cannot be
-    error: b.tar.zst: `runs/RUN/run.json`: unknown field `more`, expected one of `id`, `prompt`, `kind`, `parent`, `request`, `worker`, `attempt`, `queued_at`, `started_at`, `stop_requested_at`, `finished_at`, `outcome`, `records` at line 1 column 7
-    error: b.tar.zst: its schema is `callsheet.bundle/1`: `callsheet.bundle/2` is for bundles with runs, and for no others
+    error: b.tar.zst: `runs/RUN/run.json`: unknown field `more`, expected one of `id`, `prompt`, `kind`, `parent`, `request`, `worker`, `attempt`, `queued_at`, `started_at`, `stop_requested_at`, `finished_at`, `outcome`, `records`, `task`, `annotations` at line 1 column 7
+    error: b.tar.zst: its schema is `callsheet.bundle/1`, but its contents are those of `callsheet.bundle/2`
     error: b.tar.zst: `runs/RUN/run.json` is not there
     error: b.tar.zst: `runs/RUN/events.ndjson` is not there
     error: b.tar.zst: `runs/RUN/log.ndjson` is not there

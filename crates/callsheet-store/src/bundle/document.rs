@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
+use super::about::{AnnotationDocument, TaskDocument};
 use crate::log::{LARGEST_RECORD, StoredRecord, Stream};
 use crate::run::RunKind;
 use crate::{Id, StoreError};
@@ -52,6 +53,12 @@ pub struct RunDocument {
     pub outcome: Box<RawValue>,
     /// How many records its log has.
     pub records: i64,
+    /// The task that it works on, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskDocument>,
+    /// What was found out or decided about it afterwards, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<AnnotationDocument>,
 }
 
 /// An event of a run: when, what, and its facts as JSON.
@@ -79,6 +86,11 @@ struct RecordLine<'r> {
 }
 
 impl RunDocument {
+    /// Tells whether it says something that the first documents of runs could not.
+    pub(super) fn is_about_task(&self) -> bool {
+        self.task.is_some() || !self.annotations.is_empty()
+    }
+
     /// Returns the text form.
     pub(super) fn text(&self) -> Result<String, String> {
         line(self)
@@ -111,6 +123,12 @@ impl RunDocument {
         let texts = [document.request.as_deref(), Some(&document.outcome)];
         for text in texts.into_iter().flatten() {
             serde_json::from_str::<Json>(text.get()).map_err(|error| error.to_string())?;
+        }
+        if let Some(task) = &document.task {
+            task.check()?;
+        }
+        for annotation in &document.annotations {
+            annotation.check()?;
         }
         Ok(document)
     }
@@ -199,7 +217,8 @@ fn is_plain(character: char) -> bool {
     !character.is_ascii_control() || matches!(character, '\n' | '\r' | '\t')
 }
 
-fn is_time(at: i64) -> bool {
+/// Tells whether a time is one that an id can have.
+pub(super) fn is_time(at: i64) -> bool {
     (0..LATEST).contains(&at)
 }
 

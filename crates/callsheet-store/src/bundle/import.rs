@@ -15,7 +15,7 @@ use super::{Bundle, BundledRun, IMPORTED, read};
 use crate::db::{Tx, Value};
 use crate::event::{self, EventRow};
 use crate::log::{self, StoredRecord};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::prompt::{self, SealedPrompt, When};
 use crate::run::{self, End};
 use crate::{Id, Store, StoreError};
@@ -26,9 +26,12 @@ const BATCH: usize = 64;
 /// How many bytes of them, if a single one has not more.
 const BATCH_BYTES: usize = 4 << 20;
 
+/// The event of a task that was imported with a run of it.
+const TASK_IMPORTED: &str = "task:imported";
+
 const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request, state, worker, \
-    attempt, started_at, finished_at, outcome, records, stop_requested_at, imported_at) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8, 'finished', $9, $10, $11, $12, $13, $14, $15, $16) \
+    attempt, started_at, finished_at, outcome, records, stop_requested_at, imported_at, task) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, 'finished', $9, $10, $11, $12, $13, $14, $15, $16, $17) \
     on conflict (id) do nothing returning key";
 
 const MARK: &str = "update run set finish_mark = $2 where key = $1";
@@ -108,6 +111,7 @@ fn import(
     (name, source): (&str, &mut dyn Read),
 ) -> Result<Imported, StoreError> {
     let prompts = prompts(tx, project, bundle)?;
+    project::lock(tx, project.key)?;
     // A prompt that was sealed here before may have another id; what counts is what was sealed.
     let pairs = bundle.prompts.iter().zip(&prompts);
     let given: BTreeMap<Id, i64> = pairs
@@ -115,6 +119,7 @@ fn import(
         .collect();
     let mut keys = BTreeMap::new();
     let mut new = BTreeMap::new();
+    let mut tasks = Vec::new();
     for bundled in &bundle.runs {
         let id = bundled.run.id;
         let prompt = given.get(&bundled.run.prompt).copied();
@@ -128,7 +133,13 @@ fn import(
             .run
             .parent
             .and_then(|parent| keys.get(&parent).copied());
-        let key = insert(tx, project, bundled, (prompt, parent))?;
+        let mut task = None;
+        if let Some(document) = &bundled.run.task {
+            let (key, is_new) = document.take_in(tx, project)?;
+            tasks.extend(is_new.then_some(document.id));
+            task = Some(key);
+        }
+        let key = insert(tx, project, bundled, (prompt, parent, task))?;
         keys.insert(id, key);
         new.insert(id, key);
     }
@@ -149,7 +160,8 @@ fn import(
             "it has changed while it was read",
         ));
     }
-    let told = new.iter().map(|(id, key)| imported(*id, *key));
+    let told = tasks.iter().map(|id| imported("task", *id, None));
+    let told = told.chain(new.iter().map(|(id, key)| imported("run", *id, Some(*key))));
     event::append_rows(tx, project, told.collect())?;
     let runs = bundle.runs.iter().map(|it| it.run.id);
     Ok(Imported {
@@ -189,7 +201,7 @@ fn insert(
     tx: &mut dyn Tx,
     project: &Project,
     bundled: &BundledRun,
-    (prompt, parent): (i64, Option<i64>),
+    (prompt, parent, task): (i64, Option<i64>, Option<i64>),
 ) -> Result<i64, StoreError> {
     let run = &bundled.run;
     let now = tx.now()?;
@@ -202,7 +214,7 @@ fn insert(
         run.kind.as_str().into(),
         run.queued_at.into(),
     ];
-    values.push(run::mark_of(&values, request, None).into());
+    values.push(run::mark_of(&values, request, task).into());
     values.extend([
         request.into(),
         (&run.worker).into(),
@@ -213,6 +225,7 @@ fn insert(
         run.records.into(),
         run.stop_requested_at.into(),
         now.into(),
+        task.into(),
     ]);
     let Some(row) = tx.first(INSERT, &values)? else {
         let why = format!("run `{}` cannot be imported: its id is taken", run.id);
@@ -230,17 +243,22 @@ fn insert(
         imported_at: Some(now),
     };
     tx.execute(MARK, &[end.key.into(), end.mark().into()])?;
+    for (seq, annotation) in (1..).zip(&run.annotations) {
+        annotation.insert(tx, end.key, seq)?;
+    }
     Ok(end.key)
 }
 
-fn imported(id: Id, key: i64) -> EventRow<'static> {
-    let facts = [("run", id.to_string().into())];
-    let told = Event::new(IMPORTED, facts, format!("run {id} is imported"));
+/// Makes the event of a task or a run that is new, which has the key of the run.
+fn imported(what: &str, id: Id, run: Option<i64>) -> EventRow<'static> {
+    let kind = run.map_or(TASK_IMPORTED, |_| IMPORTED);
+    let facts = [(what, id.to_string().into())];
+    let told = Event::new(kind, facts, format!("{what} {id} is imported"));
     EventRow {
         at: None,
-        kind: IMPORTED,
+        kind,
         payload: Json::Object(told.payload).to_string(),
-        run: Some(key),
+        run,
     }
 }
 

@@ -1,10 +1,12 @@
 //! The lines of a run in a bundle: read one by one, checked, counted and handed on, never kept.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read};
 
 use super::Lines;
-use super::document::{EventLine, LONGEST_LINE, read_record};
+use super::document::{EventLine, LONGEST_LINE, RunDocument, read_record};
 use super::source::Measure;
+use crate::annotation::ANNOTATED;
 use crate::log::{StoredRecord, Stream};
 use crate::{Id, StoreError};
 
@@ -41,6 +43,49 @@ impl Visit for Nobody {
 
     fn record(&mut self, _: Id, _: StoredRecord) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+/// Counts the events that tell of an annotation, and hands everything on.
+pub(super) struct Counting<'v> {
+    inner: &'v mut dyn Visit,
+    annotated: BTreeMap<Id, usize>,
+}
+
+impl<'v> Counting<'v> {
+    pub(super) fn new(inner: &'v mut dyn Visit) -> Self {
+        Self {
+            inner,
+            annotated: BTreeMap::new(),
+        }
+    }
+
+    /// Says what is wrong with a run whose annotations are not those that its events tell of.
+    pub(super) fn check(&self, run: &RunDocument) -> Result<(), String> {
+        let (there, told) = (
+            run.annotations.len(),
+            self.annotated.get(&run.id).copied().unwrap_or(0),
+        );
+        if there == told {
+            return Ok(());
+        }
+        let id = run.id;
+        Err(format!(
+            "run {id}: it has {there} annotations, and {told} events that tell of one"
+        ))
+    }
+}
+
+impl Visit for Counting<'_> {
+    fn event(&mut self, run: Id, event: &EventLine<'_>) -> Result<(), StoreError> {
+        if event.kind == ANNOTATED {
+            *self.annotated.entry(run).or_default() += 1;
+        }
+        self.inner.event(run, event)
+    }
+
+    fn record(&mut self, run: Id, record: StoredRecord) -> Result<(), StoreError> {
+        self.inner.record(run, record)
     }
 }
 

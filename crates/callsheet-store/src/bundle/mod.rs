@@ -10,9 +10,10 @@
 //! | `prompts/ID/prompt` | the exact bytes that were handed over |
 //! | `prompts/ID/manifest.json`, `source-map.json`, `layout.json`, `inputs.json` | the documents of the seal |
 //! | `bodies/HEX` | a text, under the digits of its BLAKE3 |
-//! | `runs/ID/run.json` | a run |
+//! | `runs/ID/run.json` | a run, with its task and its annotations |
 //! | `runs/ID/events.ndjson`, `log.ndjson` | its events, and the records of its log, a line each |
 
+mod about;
 mod document;
 mod import;
 mod lines;
@@ -32,6 +33,7 @@ use crate::project::Project;
 use crate::wait::block_on;
 use crate::{Id, Store, StoreError};
 
+pub use about::{AnnotationDocument, TaskDocument};
 pub use document::RunDocument;
 pub use import::Imported;
 
@@ -40,6 +42,9 @@ const SCHEMA: &str = "callsheet.bundle/1";
 
 /// The name and version of the shape of a bundle with runs.
 const SCHEMA_RUNS: &str = "callsheet.bundle/2";
+
+/// The name and version of the shape of a bundle with runs that have a task or annotations.
+const SCHEMA_TASKS: &str = "callsheet.bundle/3";
 
 /// The event of a run that was imported.
 const IMPORTED: &str = "run:imported";
@@ -150,6 +155,17 @@ impl Bundle {
     /// Tells whether bytes begin like a bundle.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
+    }
+
+    /// Returns the name and version of its shape: the oldest that can say what is in it.
+    fn schema(&self) -> &'static str {
+        if self.runs.iter().any(|bundled| bundled.run.is_about_task()) {
+            SCHEMA_TASKS
+        } else if self.runs.is_empty() {
+            SCHEMA
+        } else {
+            SCHEMA_RUNS
+        }
     }
 
     /// Puts prompts and runs in order, each once; a parent that is not in the bundle is not named.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use callsheet::seal::DOCUMENTS;
 use callsheet::{Fingerprint, Seal};
 
-use super::lines::{self, Nobody, Visit, Wrong};
+use super::lines::{self, Counting, Nobody, Visit, Wrong};
 use super::write::digits;
 use super::{
     Bundle, Bundled, BundledRun, Entry, INDEX, Index, Lines, RunDocument, RunEntry, SCHEMA,
-    SCHEMA_RUNS,
+    SCHEMA_RUNS, SCHEMA_TASKS,
 };
 use crate::{Id, StoreError};
 
@@ -64,11 +64,15 @@ pub(super) fn visit(
     visit: &mut dyn Visit,
 ) -> Result<Bundle, StoreError> {
     let refused = |why: String| StoreError::damaged(name, why);
-    let mut contents = unpack(bytes, visit).map_err(|wrong| match wrong {
+    let mut counting = Counting::new(visit);
+    let mut contents = unpack(bytes, &mut counting).map_err(|wrong| match wrong {
         Wrong::Bundle(why) => refused(why),
         Wrong::Store(error) => error,
     })?;
     let bundle = put_together(&mut contents).map_err(refused)?;
+    for bundled in &bundle.runs {
+        counting.check(&bundled.run).map_err(refused)?;
+    }
     let loose = contents.files.keys().chain(contents.lines.keys()).next();
     match loose {
         Some(other) if other.starts_with("runs/") => {
@@ -201,16 +205,10 @@ fn index(files: &mut Files) -> Result<Index, String> {
     let text = files.remove(INDEX).unwrap_or_default();
     let index: Index =
         serde_json::from_slice(&text).map_err(|error| format!("`{INDEX}`: {error}"))?;
-    if index.schema != SCHEMA && index.schema != SCHEMA_RUNS {
+    if ![SCHEMA, SCHEMA_RUNS, SCHEMA_TASKS].contains(&index.schema.as_str()) {
         let found = index.schema;
         return Err(format!(
-            "its schema is `{found}`, this program knows `{SCHEMA}` and `{SCHEMA_RUNS}`"
-        ));
-    }
-    if (index.schema == SCHEMA) != index.runs.is_empty() {
-        let found = index.schema;
-        return Err(format!(
-            "its schema is `{found}`: `{SCHEMA_RUNS}` is for bundles with runs, and for no others"
+            "its schema is `{found}`, this program knows `{SCHEMA}`, `{SCHEMA_RUNS}` and `{SCHEMA_TASKS}`"
         ));
     }
     Ok(index)
@@ -257,6 +255,7 @@ fn runs(
 ) -> Result<Vec<BundledRun>, String> {
     let prompts: BTreeSet<Id> = prompts.iter().map(|prompt| prompt.id).collect();
     let mut before = BTreeSet::new();
+    let mut tasks = BTreeMap::new();
     let mut runs = Vec::new();
     for entry in entries {
         let bundled = run(entry, contents)?;
@@ -267,6 +266,12 @@ fn runs(
         let parent = bundled.run.parent;
         if parent.is_some_and(|parent| !before.contains(&parent)) {
             return wrong("its parent does not come before it");
+        }
+        if let Some(task) = &bundled.run.task {
+            let first = tasks.entry(task.id).or_insert_with(|| task.clone());
+            if !first.is_like(task) {
+                return wrong("its task is another one than that of a run before it");
+            }
         }
         before.insert(entry.id);
         runs.push(bundled);
@@ -306,6 +311,12 @@ fn put_together(contents: &mut Contents) -> Result<Bundle, String> {
         runs: runs(&index.runs, contents, &prompts)?,
         prompts,
     };
+    let (found, wanted) = (index.schema, bundle.schema());
+    if found != wanted {
+        return Err(format!(
+            "its schema is `{found}`, but its contents are those of `{wanted}`"
+        ));
+    }
     let clean = |bundled: &Bundled| bundled.seal.inputs().is_ok_and(|it| it.is_redacted());
     match bundle.prompts.iter().find(|bundled| !clean(bundled)) {
         Some(bundled) if bundle.redacted => {

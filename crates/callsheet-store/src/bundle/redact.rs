@@ -52,6 +52,11 @@ impl Cleaner {
         raw(text)
     }
 
+    /// Returns a text without its secrets.
+    pub(super) fn clean_text(&self, text: &str) -> String {
+        self.redactor.text(text).into_owned()
+    }
+
     /// Returns the next record without its secrets.
     pub(super) fn clean(&mut self, record: StoredRecord) -> StoredRecord {
         if record.stream == Stream::Meta {

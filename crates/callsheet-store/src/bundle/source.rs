@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use callsheet::Fingerprint;
 use serde_json::value::RawValue;
 
+use super::about::{AnnotationDocument, TaskDocument};
 use super::document::{EventLine, RunDocument, raw, record_text};
 use super::redact::Cleaner;
 use super::{BundledRun, IMPORTED, Lines};
@@ -19,9 +20,13 @@ use crate::{Id, Store, StoreError};
 const PAGE: i64 = 4 << 20;
 
 const DOCUMENT: &str = "select r.key, r.id, s.id, r.kind, a.id, r.request, r.worker, r.attempt, r.queued_at, \
-    r.started_at, r.stop_requested_at, r.finished_at, r.outcome, r.records, r.state, r.prompt \
+    r.started_at, r.stop_requested_at, r.finished_at, r.outcome, r.records, r.state, r.prompt, \
+    t.id, t.title, t.body, t.created_at \
     from run r join prompt s on s.key = r.prompt left join run a on a.key = r.parent \
+    left join task t on t.key = r.task \
     where r.id = $1 and r.project = $2";
+
+const EVENT_COUNT: &str = "select count(*) from event where run = $1 and kind <> $2";
 
 const RECORD_SIZES: &str =
     "select seq, bytes from log where run = $1 and seq > $2 order by seq limit 1024";
@@ -40,6 +45,8 @@ pub(super) struct Source {
     /// The key of its prompt.
     pub(super) prompt: i64,
     pub(super) document: RunDocument,
+    /// How many events it has; those that come later are not in the bundle.
+    events: u64,
 }
 
 /// Finds a finished run.
@@ -55,6 +62,7 @@ pub(super) fn find(
         let why = format!("run `{id}` has not finished, so it cannot go into a bundle");
         return Err(StoreError::refused(why));
     }
+    let key = row.int(0)?;
     let document = RunDocument {
         id: row.text(1)?.parse()?,
         prompt: row.text(2)?.parse()?,
@@ -69,11 +77,17 @@ pub(super) fn find(
         finished_at: row.int(11)?,
         outcome: raw(row.text(12)?)?,
         records: row.int(13)?,
+        task: TaskDocument::of_row(&row, 16)?,
+        annotations: AnnotationDocument::of_run(tx, key)?,
     };
+    // An annotation is an event, too: both are counted at the same time.
+    let events = tx.first(EVENT_COUNT, &[key.into(), IMPORTED.into()])?;
+    let events = events.map_or(Ok(0), |row| row.int(0))?;
     Ok(Some(Source {
-        key: row.int(0)?,
+        key,
         prompt: row.int(15)?,
         document,
+        events: u64::try_from(events).unwrap_or(0),
     }))
 }
 
@@ -269,7 +283,7 @@ pub(super) fn measured(
         log.add(line.as_bytes());
         Ok(())
     })?;
-    event_lines(store, source.key, cleaner, u64::MAX, &mut |line| {
+    event_lines(store, source.key, cleaner, source.events, &mut |line| {
         events.add(line.as_bytes());
         Ok(())
     })?;
@@ -277,6 +291,10 @@ pub(super) fn measured(
         let clean = |text: &RawValue| cleaner.clean_json(text.get());
         document.request = document.request.as_deref().map(clean).transpose()?;
         document.outcome = clean(&document.outcome)?;
+        let task = document.task.as_ref().map(|task| task.clean(cleaner));
+        document.task = task.transpose()?;
+        let annotations = document.annotations.iter().map(|it| it.clean(cleaner));
+        document.annotations = annotations.collect::<Result<_, _>>()?;
         document.records = i64::try_from(log.lines()).unwrap_or(i64::MAX);
     }
     Ok(BundledRun {

@@ -10,7 +10,7 @@ use callsheet::seal::DOCUMENTS;
 use super::read::{MOST_BYTES, MOST_ENTRIES, MOST_LINES};
 use super::redact::Cleaner;
 use super::source::{self, Measure, event_lines, log_lines};
-use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry, SCHEMA, SCHEMA_RUNS};
+use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry};
 use crate::project::Project;
 use crate::wait::block_on;
 use crate::{Store, StoreError};
@@ -138,13 +138,8 @@ impl Bundle {
                 log: bundled.log.fingerprint,
             })
         });
-        let schema = if self.runs.is_empty() {
-            SCHEMA
-        } else {
-            SCHEMA_RUNS
-        };
         let index = Index {
-            schema: schema.to_owned(),
+            schema: self.schema().to_owned(),
             redacted: self.redacted,
             prompts: entries.collect::<io::Result<_>>()?,
             runs: runs.collect::<io::Result<_>>()?,

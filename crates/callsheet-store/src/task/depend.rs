@@ -1,11 +1,11 @@
 //! Which tasks have to be done before others. A dependency that would close a cycle is refused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 
 use callsheet::Event;
 
 use super::key;
-use crate::db::{Row, Tx};
+use crate::db::Tx;
 use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, event, mark};
 
@@ -90,7 +90,7 @@ pub(super) fn insert(
         let why = format!("task `{task}` cannot depend on itself");
         return Err(StoreError::refused(why));
     }
-    if let Some(path) = cycle(&of_project(tx, project.key)?, &task, &on) {
+    if let Some(path) = cycle(&of_project(tx, project.key)?, task.as_str(), on.as_str()) {
         let names: Vec<String> = path.iter().map(|id| format!("`{id}`")).collect();
         let why = format!(
             "task `{task}` cannot depend on `{on}`, because that closes a cycle: {}",
@@ -122,35 +122,38 @@ pub(super) fn of_task(tx: &mut dyn Tx, key: i64) -> Result<Vec<Id>, StoreError> 
 pub(super) fn of_project(
     tx: &mut dyn Tx,
     project: i64,
-) -> Result<BTreeMap<Id, Vec<Id>>, StoreError> {
-    let mut edges: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
-    let id = |row: &Row, at| row.text(at)?.parse::<Id>();
+) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
+    let mut edges: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in tx.query(OF_PROJECT, &[project.into()])? {
-        edges.entry(id(&row, 0)?).or_default().push(id(&row, 1)?);
+        let needs = edges.entry(row.text(0)?.to_owned()).or_default();
+        needs.push(row.text(1)?.to_owned());
     }
     Ok(edges)
 }
 
-/// Returns the path that would close if `task` depended on `on`: from `task` over `on` back to `task`.
-pub(crate) fn cycle<T: Ord + Clone>(
-    edges: &BTreeMap<T, Vec<T>>,
-    task: &T,
-    on: &T,
-) -> Option<Vec<T>> {
-    let mut paths = vec![vec![task.clone(), on.clone()]];
-    let mut seen = BTreeSet::new();
-    while let Some(path) = paths.pop() {
-        let last = path.last()?;
-        if last == task {
+/// Returns the cycle that would close if `task` depended on `on`: the shortest path from `task` over `on` back to itself.
+fn cycle(edges: &BTreeMap<String, Vec<String>>, task: &str, on: &str) -> Option<Vec<String>> {
+    let mut from: BTreeMap<&str, &str> = BTreeMap::from([(on, task)]);
+    let mut waiting = VecDeque::from([on]);
+    while let Some(at) = waiting.pop_front() {
+        if at == task {
+            let mut path = vec![task.to_owned()];
+            let mut step = at;
+            while let Some(before) = from.get(step) {
+                path.push((*before).to_owned());
+                step = before;
+                if step == task {
+                    break;
+                }
+            }
+            path.reverse();
             return Some(path);
         }
-        if !seen.insert(last.clone()) {
-            continue;
-        }
-        for next in edges.get(last).into_iter().flatten() {
-            let mut path = path.clone();
-            path.push(next.clone());
-            paths.push(path);
+        for next in edges.get(at).into_iter().flatten() {
+            if !from.contains_key(next.as_str()) {
+                from.insert(next, at);
+                waiting.push_back(next);
+            }
         }
     }
     None

@@ -5,8 +5,6 @@
 
 mod depend;
 
-use std::collections::BTreeMap;
-
 use callsheet::Event;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -15,7 +13,7 @@ use crate::db::{Row, Tx, Value};
 use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, event, id, mark};
 
-pub(crate) use depend::{cycle, mark_of as mark_of_dependency};
+pub(crate) use depend::mark_of as mark_of_dependency;
 
 /// A task that is to be added.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,14 +119,15 @@ impl Store {
     pub async fn tasks(&self, project: &Project) -> Result<Vec<Task>, StoreError> {
         let key = project.key;
         self.read(move |tx| {
-            let mut depends: BTreeMap<Id, Vec<Id>> = depend::of_project(tx, key)?;
+            let mut depends = depend::of_project(tx, key)?;
             let rows = tx.query(
                 &format!("{SELECT}t.project = $1 order by t.key"),
                 &[key.into()],
             )?;
             let task = |row: &Row| {
-                let id = row.text(0)?.parse()?;
-                task(row, depends.remove(&id).unwrap_or_default())
+                let needs = depends.remove(row.text(0)?).unwrap_or_default();
+                let needs = needs.iter().map(|id| id.parse());
+                task(row, needs.collect::<Result<_, _>>()?)
             };
             rows.iter().map(task).collect()
         })
@@ -145,7 +144,7 @@ impl Store {
 }
 
 fn add(tx: &mut dyn Tx, project: &Project, new: &NewTask) -> Result<Id, StoreError> {
-    if new.title.trim().is_empty() {
+    if !is_title(&new.title) {
         return Err(StoreError::refused("a task needs a title"));
     }
     project::lock(tx, project.key)?;
@@ -198,10 +197,19 @@ fn cancel(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<bool, StoreError
     Ok(true)
 }
 
-/// Returns the row of a task: its key, title, body, and when it was added and cancelled.
+/// Tells whether a text can be the title of a task.
+pub(crate) fn is_title(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+/// Returns the row of a task, if there is one: its key, title, body, and when it was added and cancelled.
+pub(crate) fn row(tx: &mut dyn Tx, project: i64, id: Id) -> Result<Option<Row>, StoreError> {
+    tx.first(ONE, &[id.as_str().into(), project.into()])
+}
+
+/// Returns the row of a task that has to be there.
 fn find(tx: &mut dyn Tx, project: i64, id: Id) -> Result<Row, StoreError> {
-    let found = tx.first(ONE, &[id.as_str().into(), project.into()])?;
-    found.ok_or_else(|| StoreError::unknown("task", id.as_str()))
+    row(tx, project, id)?.ok_or_else(|| StoreError::unknown("task", id.as_str()))
 }
 
 /// Returns the key of a task.

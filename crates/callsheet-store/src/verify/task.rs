@@ -1,6 +1,6 @@
 //! Tasks, what they depend on, and their branches: marks, ids, texts that are JSON, and no cycles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Audit, CHANGED, not_json};
 use crate::db::{Row, Tx};
@@ -45,31 +45,56 @@ fn task(row: &Row) -> Result<Option<String>, StoreError> {
     Ok(wrong.or_else(|| not_json("a body")(columns.body)))
 }
 
-/// Checks dependencies one by one, and that none closes a cycle.
+/// Checks dependencies one by one, and that they have no cycle.
 pub(super) fn dependencies(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    let mut edges: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    let mut edges = Vec::new();
     tx.each(DEPENDENCIES, &[], &mut |row| {
-        let name = |at| row.text(at).unwrap_or("?");
-        let what = || format!("the dependency of task {} on {}", name(3), name(4));
-        audit.row("dependencies", what, || dependency(&row, &mut edges));
+        let name = |at| row.text(at).unwrap_or("?").to_owned();
+        let (task, needs) = (name(3), name(4));
+        let what = || format!("the dependency of task {task} on {needs}");
+        audit.row("dependencies", what, || dependency(&row));
+        edges.push((task, needs));
         Ok(())
-    })
+    })?;
+    for task in stuck(&edges) {
+        audit.find(format!("task {task}"), "waits for a cycle of dependencies");
+    }
+    Ok(())
 }
 
-fn dependency(
-    row: &Row,
-    edges: &mut BTreeMap<i64, Vec<i64>>,
-) -> Result<Option<String>, StoreError> {
+fn dependency(row: &Row) -> Result<Option<String>, StoreError> {
     let (task, needs) = (row.int(0)?, row.int(1)?);
     if row.bytes(2)? != task::mark_of_dependency(task, needs) {
         return Ok(Some(CHANGED.to_owned()));
     }
-    if row.maybe(5, Row::int)? != row.maybe(6, Row::int)? {
-        return Ok(Some("is between tasks of two projects".to_owned()));
+    let elsewhere = row.maybe(5, Row::int)? != row.maybe(6, Row::int)?;
+    Ok(elsewhere.then(|| "is between tasks of two projects".to_owned()))
+}
+
+/// Returns the tasks that can never be done: those on a cycle, and those that wait for one of them.
+fn stuck(edges: &[(String, String)]) -> BTreeSet<&str> {
+    let mut waits: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut waiters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (task, needs) in edges {
+        *waits.entry(task).or_default() += 1;
+        waits.entry(needs).or_default();
+        waiters.entry(needs).or_default().push(task);
     }
-    let closes = task::cycle(edges, &task, &needs).is_some();
-    edges.entry(task).or_default().push(needs);
-    Ok(closes.then(|| "closes a cycle".to_owned()))
+    let free = waits.iter().filter(|(_, count)| **count == 0);
+    let mut free: Vec<&str> = free.map(|(task, _)| *task).collect();
+    while let Some(done) = free.pop() {
+        waits.remove(done);
+        for task in waiters.get(done).into_iter().flatten().copied() {
+            let Some(count) = waits.get_mut(task) else {
+                continue;
+            };
+            *count -= 1;
+            if *count == 0 {
+                free.push(task);
+            }
+        }
+    }
+    waits.into_keys().collect()
 }
 
 /// Checks branches one by one.

@@ -1,16 +1,19 @@
 //! Any byte of the file may change: that is found, or it does not matter.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callsheet_store::{
-    Access, Record, Run, RunPage, Store, StoreError, StoredEvent, StoredRecord, Stream, block_on,
+    Access, Annotation, Branch, Id, Record, Run, RunPage, Store, StoreError, StoredEvent,
+    StoredRecord, Stream, Task, block_on,
 };
 use serde_json::{Value, json};
 
 use crate::place::{Place, claim, event};
+use crate::tasks;
 
 /// How many bytes are tried.
 const FLIPS: usize = 250;
@@ -22,6 +25,9 @@ struct Contents {
     runs: Vec<Run>,
     records: Vec<StoredRecord>,
     settings: Vec<(String, Value)>,
+    tasks: Vec<Task>,
+    annotations: BTreeMap<Id, Vec<Annotation>>,
+    branch: Option<Branch>,
 }
 
 fn fill(place: &Place) {
@@ -40,6 +46,17 @@ fn fill(place: &Place) {
     block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap();
     block_on(store.append_events(&project, (0..40).map(event).collect())).unwrap();
     block_on(store.set_setting(&project, "scope.defaultExclude", &json!(["a/**"]))).unwrap();
+    let first = tasks::add(&store, &project, "The first task", &[]);
+    let second = tasks::add(&store, &project, "The second task", &[first]);
+    let run = tasks::finished(&store, &project, second);
+    for number in 0..8 {
+        let value = json!({"output": "said again and again ".repeat(number)});
+        let name = number.to_string();
+        let added = store.annotate(&project, run, "check", &name, value, |_, _| Ok(()));
+        block_on(added).unwrap().unwrap();
+    }
+    let bundle = b"# v2 git bundle\n".repeat(90);
+    block_on(store.put_branch(&project, first, &json!({"a": "b"}), bundle)).unwrap();
 }
 
 /// Reads everything, if verifying finds nothing.
@@ -56,10 +73,15 @@ fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
     let project = block_on(store.project("demo"))?;
     let runs = block_on(store.runs(&project, RunPage::default()))?;
     let first = runs[runs.len() - 1].id;
+    let tasks = block_on(store.tasks(&project))?;
+    let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
     Ok(Some(Contents {
         events: block_on(store.events_since(&project, 0, usize::MAX))?,
         records: block_on(store.log_since(first, 0, usize::MAX, None))?,
         settings: block_on(store.settings(&project))?,
+        annotations: block_on(store.annotations(&project, &ids))?,
+        branch: block_on(store.branch(&project, tasks[0].id))?,
+        tasks,
         runs,
     }))
 }

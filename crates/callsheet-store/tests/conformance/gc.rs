@@ -5,10 +5,12 @@ use callsheet_store::{Collected, Keep, NewRun, PromptFilter, RunKind, block_on};
 use crate::on_both;
 use crate::place::{Place, findings};
 use crate::prompts::{composed, seal};
+use crate::tasks;
 
 on_both!(
     only_what_nobody_keeps_goes,
     what_is_shared_or_was_run_stays,
+    what_a_run_of_a_task_was_given_stays,
     everything_can_go_and_come_again,
 );
 
@@ -102,6 +104,23 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
     assert_eq!(gone, expected);
     let kept = block_on(store.sealed(&second)).unwrap();
     assert!(kept.check().is_empty() && kept.replay().unwrap().is_equal());
+    assert_eq!(findings(&store), []);
+}
+
+fn what_a_run_of_a_task_was_given_stays(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let task = tasks::add(&store, &project, "a", &[]);
+    let run = tasks::finished(&store, &project, task);
+    let annotated = store.annotate(&project, run, "merge", "main", true.into(), |_, _| Ok(()));
+    block_on(annotated).unwrap().unwrap();
+    block_on(store.cancel_task(&project, task)).unwrap();
+    let given = block_on(store.run(&project, run.as_str())).unwrap().prompt;
+    let loose = seal(&store, &project, "Another one.").0.id;
+    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    assert_eq!(gone.prompts, [loose]);
+    let kept = block_on(store.prompt(&project, given.as_str())).unwrap();
+    assert!(block_on(store.sealed(&kept)).unwrap().check().is_empty());
     assert_eq!(findings(&store), []);
 }
 

@@ -14,10 +14,13 @@
     reason = "the numbers of tests are small"
 )]
 
+mod annotations;
+mod branches;
 mod bundles;
 mod claims;
 mod crash;
 mod damage;
+mod damage_tasks;
 mod documents;
 mod driving;
 mod events;
@@ -39,8 +42,10 @@ mod prompts;
 mod runs;
 mod search;
 mod settings;
+mod tasks;
 mod together;
 mod travel;
+mod travel_tasks;
 
 /// Makes two tests of each function that takes a place: one per database.
 #[macro_export]

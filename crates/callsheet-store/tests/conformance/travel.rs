@@ -26,7 +26,7 @@ on_both!(
 
 const LEASE: Duration = Duration::from_mins(1);
 
-const TOKEN: &str = concat!("gh", "p_k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7U");
+pub(crate) const TOKEN: &str = concat!("gh", "p_k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7U");
 
 fn record(stream: Stream, data: impl Into<Vec<u8>>) -> Record {
     Record {
@@ -75,7 +75,12 @@ fn output() -> Vec<Record> {
     ]
 }
 
-fn bundle(store: &Store, project: &Project, runs: &[Id], redactor: Option<Redactor>) -> Bundle {
+pub(crate) fn bundle(
+    store: &Store,
+    project: &Project,
+    runs: &[Id],
+    redactor: Option<Redactor>,
+) -> Bundle {
     let mut bundle = Bundle::default();
     for id in runs {
         let mut bundled = store.bundled_run(project, *id, redactor).unwrap();
@@ -90,7 +95,7 @@ fn bundle(store: &Store, project: &Project, runs: &[Id], redactor: Option<Redact
     bundle
 }
 
-fn written(store: &Store, project: &Project, runs: &[Id]) -> Vec<u8> {
+pub(crate) fn written(store: &Store, project: &Project, runs: &[Id]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let bundle = bundle(store, project, runs, None);
     bundle.write_from(store, project, None, &mut bytes).unwrap();
@@ -98,7 +103,11 @@ fn written(store: &Store, project: &Project, runs: &[Id]) -> Vec<u8> {
     bytes
 }
 
-fn import(store: &Store, project: &Project, bytes: &[u8]) -> Result<Vec<(Id, bool)>, String> {
+pub(crate) fn import(
+    store: &Store,
+    project: &Project,
+    bytes: &[u8],
+) -> Result<Vec<(Id, bool)>, String> {
     let source = Cursor::new(bytes.to_vec());
     let bundle = Bundle::read("x", bytes).unwrap();
     let imported = block_on(store.import_from(project, bundle, "x", source));
