@@ -46,19 +46,6 @@ pub(crate) fn read(
     Ok(Value::Object(fields))
 }
 
-/// Returns the text that an option gives, or the file that `@FILE` names; neither may be empty.
-pub(crate) fn text_or_file(option: &str, text: &str) -> Result<String, Failure> {
-    let text = match text.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(file)
-            .map_err(|cause| Failure::input(format!("{file}: {}", cause_text(&cause))))?,
-        None => text.to_owned(),
-    };
-    if text.trim().is_empty() {
-        return Err(Failure::input(format!("the text of `{option}` is empty")));
-    }
-    Ok(text)
-}
-
 fn not_an_object(value: &Value) -> String {
     let kind = match value {
         Value::Array(_) => "a list",
@@ -70,6 +57,14 @@ fn not_an_object(value: &Value) -> String {
 
 fn shown(name: &str) -> &str {
     if name == "-" { "stdin" } else { name }
+}
+
+/// Returns a text of the command line, or what the file behind an `@` holds; `@-` is stdin.
+pub(crate) fn given(value: &str) -> Result<String, Failure> {
+    match value.strip_prefix('@') {
+        Some(file) => text(file),
+        None => Ok(value.to_owned()),
+    }
 }
 
 fn text(name: &str) -> Result<String, Failure> {

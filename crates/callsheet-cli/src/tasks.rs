@@ -7,13 +7,14 @@ use callsheet_run::sandbox::{Place, Sandbox};
 use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
 use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
 use callsheet_run::{Interrupts, document};
-use callsheet_store::{Annotation, Id, Run, RunState, Task, block_on};
+use callsheet_store::{Annotation, Id, Run, RunState, StoreError, Task, block_on};
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use crate::store::Opened;
+use crate::target::could_be_id;
 use crate::{progress, run, sandbox, store};
 
 /// Returns a list of texts in a document.
@@ -29,8 +30,16 @@ pub(crate) fn base(task: &Task) -> String {
 
 /// Finds a task by its id or a unique prefix.
 pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
-    block_on(opened.store.task(&opened.project, name))
-        .map_err(|error| Failure::from(error).hint("`callsheet task list` lists them"))
+    let hint = "`callsheet task list` lists them";
+    if !could_be_id(name) {
+        return Err(Failure::input(format!("`{name}` is not the id of a task")).hint(hint));
+    }
+    block_on(opened.store.task(&opened.project, name)).map_err(|error| match &error {
+        StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
+            Failure::input(error.to_string()).hint(hint)
+        }
+        _ => error.into(),
+    })
 }
 
 /// Finds a run of a task that is over, and its task.

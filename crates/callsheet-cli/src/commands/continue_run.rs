@@ -8,7 +8,7 @@ use crate::assignment::{Assignment, Order};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use crate::{run, tasks};
+use crate::{input, run, tasks};
 
 /// Continue the task of a run with more input, with the facts of that run in the prompt
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: String,
 
-    /// What you add; `@FILE` reads a file
+    /// What you add; `@FILE` reads a file, `@-` stdin
     #[arg(long, value_name = "TEXT")]
     input: String,
 
@@ -34,7 +34,10 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let input = crate::input::text_or_file("--input", &self.input)?;
+        let input = input::given(&self.input)?;
+        if input.trim().is_empty() {
+            return Err(Failure::input("the text of `--input` is empty"));
+        }
         let opened = run::open_to_write(project, out)?;
         let (parent, task) = tasks::finished(&opened, &self.run)?;
         let order = self.order.or_as(&parent);

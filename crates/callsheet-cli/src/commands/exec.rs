@@ -1,6 +1,6 @@
 //! `exec`: composes a prompt, seals it, hands it to an agent and ends with the facts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use callsheet::Composition;
@@ -23,7 +23,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
 use crate::store::Opened;
-use crate::{report, run, sandbox, store, telemetry};
+use crate::{input, report, run, sandbox, store, telemetry};
 
 /// Compose a prompt, seal it, hand it to an agent, and end with the facts
 ///
@@ -304,12 +304,7 @@ fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, F
 }
 
 fn read_prompt(text: &str) -> Result<String, Failure> {
-    let prompt = match text.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(Path::new(file)).map_err(|cause| {
-            Failure::input(format!("{file}: {}", crate::failure::cause_text(&cause)))
-        })?,
-        None => text.to_owned(),
-    };
+    let prompt = input::given(text)?;
     if prompt.trim().is_empty() {
         return Err(Failure::input("the prompt of `--prompt` is empty"));
     }

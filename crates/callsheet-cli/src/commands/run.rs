@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use callsheet_store::RunKind;
 
-use super::task::NewTaskArgs;
+use super::task::add;
 use crate::assignment::{Assignment, Order};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     task: Option<String>,
 
     #[command(flatten)]
-    new: NewTaskArgs,
+    new: add::Args,
 
     #[command(flatten)]
     order: Order,
@@ -44,7 +44,7 @@ impl Args {
         let task = match &self.task {
             Some(name) => tasks::find(&opened, name)?,
             None => {
-                let task = self.new.add(project, &opened)?;
+                let task = self.new.add_to(project, &opened)?;
                 out.say(&format!("task {}", task.id));
                 task
             }

@@ -31,6 +31,12 @@ help_of! {
     why: "why";
     diff: "diff";
     cache: "cache";
+    task: "task";
+    task_add: "task" "add";
+    task_list: "task" "list";
+    task_show: "task" "show";
+    task_cancel: "task" "cancel";
+    task_depend: "task" "depend";
     exec: "exec";
     runs: "runs";
     log: "log";
@@ -84,7 +90,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -93,6 +99,10 @@ fn no_command_is_without_its_help_here() {
     assert_eq!(
         listed(&help(&["recipe"])).join(" "),
         "list show eject check"
+    );
+    assert_eq!(
+        listed(&help(&["task"])).join(" "),
+        "add list show cancel depend"
     );
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
     assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");

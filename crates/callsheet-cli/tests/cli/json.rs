@@ -3,7 +3,7 @@
 use crate::project::{Project, words};
 
 /// Every command once, those with a verdict twice.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "init",
     "demo demo",
     "compose layers -D rules=a",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 24] = [
     "adapter list",
     "adapter show codex",
     "adapter parse codex",
+    "task list",
     "completions bash",
 ];
 
@@ -72,6 +73,7 @@ fn every_command_names_the_shape_of_its_document() {
     adapter list: 0 callsheet.adapters/1
     adapter show codex: 0 callsheet.adapter/1
     adapter parse codex: 0 callsheet.adapter-parse/1
+    task list: 0 callsheet.tasks/1
     completions bash: 0 callsheet.completions/1
     ");
 }

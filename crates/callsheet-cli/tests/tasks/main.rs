@@ -1,4 +1,4 @@
-//! Tasks with real git and real processes: agents that stay within their scope, agents that do not, and what is left of both.
+//! Tasks with real git and real processes: what there is to do, what agents make of it, and what is left of both.
 
 #[path = "../cli/project.rs"]
 #[expect(dead_code, reason = "other tests use what these do not")]
@@ -8,6 +8,10 @@ mod project;
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod desk;
 
+mod add;
 mod agents;
 mod bench;
+mod board;
+mod depend;
 mod life;
+mod status;

@@ -3,6 +3,7 @@
 //! Facts come from git, from exit codes and from the scope that was frozen at the start. What an agent says of itself is
 //! a claim: it is in the log and counts for nothing.
 
+mod base;
 mod body;
 mod chain;
 pub(crate) mod conclude;
@@ -17,6 +18,7 @@ mod terms;
 mod view;
 mod violations;
 
+pub use base::base;
 pub use body::TaskBody;
 pub use document::{SCHEMA, document};
 pub use landing::Landing;

@@ -53,6 +53,8 @@ pub struct TaskState {
     pub task: Task,
     /// Its runs, the oldest first.
     pub runs: Vec<TaskRun>,
+    /// The tasks that it depends on and that are not done.
+    pub waits_for: Vec<Id>,
     /// Its status and the reasons for it.
     pub derived: Derived,
 }
@@ -137,22 +139,24 @@ fn load(store: &Store, project: &Project, tasks: Vec<Task>) -> Result<Vec<Loaded
 fn states(loaded: Vec<Loaded>, merged: &impl Merged) -> Result<Vec<TaskState>, RunError> {
     let mut facts = gather::facts(&loaded, merged)?;
     let order = in_order(&loaded);
-    let mut derived: BTreeMap<Id, Derived> = BTreeMap::new();
+    let mut derived: BTreeMap<Id, (Vec<Id>, Derived)> = BTreeMap::new();
     for at in order {
         let task = &loaded[at].task;
-        let done = |id: &Id| {
-            derived
-                .get(id)
-                .is_some_and(|one| one.status == TaskStatus::Done)
+        let is_done = |id: &Id| {
+            let found = derived.get(id);
+            found.is_some_and(|(_, derived)| derived.status == TaskStatus::Done)
         };
-        facts[at].blocked = !task.depends.iter().all(done);
-        derived.insert(task.id, task::derive(&facts[at]));
+        let depends = task.depends.iter().copied();
+        let waits_for: Vec<Id> = depends.filter(|id| !is_done(id)).collect();
+        facts[at].blocked = !waits_for.is_empty();
+        derived.insert(task.id, (waits_for, task::derive(&facts[at])));
     }
     let states = loaded.into_iter().filter_map(|Loaded { task, runs }| {
-        let derived = derived.remove(&task.id)?;
+        let (waits_for, derived) = derived.remove(&task.id)?;
         Some(TaskState {
             task,
             runs,
+            waits_for,
             derived,
         })
     });

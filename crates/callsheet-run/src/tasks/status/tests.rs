@@ -42,10 +42,10 @@ fn task(number: usize, depends: &[usize]) -> Task {
 
 /// Returns a finished run with what was observed, as its document shows it.
 fn finished(outcome: Value) -> TaskRun {
-    run("finished", json!({}), outcome, json!([]))
+    run("finished", json!({}), outcome, &json!([]))
 }
 
-fn run(state: &str, request: Value, outcome: Value, annotations: Value) -> TaskRun {
+fn run(state: &str, request: Value, outcome: Value, annotations: &Value) -> TaskRun {
     let states = [RunState::Queued, RunState::Running, RunState::Finished];
     let run = Run {
         id: id(500),
@@ -70,7 +70,7 @@ fn run(state: &str, request: Value, outcome: Value, annotations: Value) -> TaskR
         imported_at: None,
         task: Some(id(1)),
     };
-    let document = task::annotated(&crate::document::document(&run), &annotations);
+    let document = task::annotated(&crate::document::document(&run), annotations);
     TaskRun { run, document }
 }
 
@@ -124,7 +124,7 @@ fn the_state_and_the_ending_of_runs_count() {
         // A run that says nothing of its ending did not complete.
         ("finished", json!({}), "failed run_failed"),
     ] {
-        let one = run(state, json!({}), outcome.clone(), json!([]));
+        let one = run(state, json!({}), outcome.clone(), &json!([]));
         assert_eq!(
             derived(vec![one], &Said::default()),
             expected,
@@ -139,7 +139,7 @@ fn checks_that_were_asked_for_and_have_no_result_are_pending() {
     let passed = json!({"name": "test", "required": true, "status": "passed"});
     let with = |asked: Value, results: Value, annotations: Value| {
         let outcome = json!({"status": "completed", "checks": results});
-        let one = run("finished", json!({"checks": asked}), outcome, annotations);
+        let one = run("finished", json!({"checks": asked}), outcome, &annotations);
         derived(vec![one], &Said::default())
     };
     let asked = json!([check("test", true), check("lint", true)]);
@@ -259,7 +259,7 @@ fn decisions_count() {
         let annotations: Vec<Value> = (1..).zip(words).map(|(number, word)| {
             json!({"at": number, "kind": "violation", "name": format!("r.{number}"), "value": {"approval": word}})
         }).collect();
-        let one = run("finished", json!({}), outcome.clone(), json!(annotations));
+        let one = run("finished", json!({}), outcome.clone(), &json!(annotations));
         derived(vec![one], &Said::default())
     };
     for (words, expected) in [
@@ -303,6 +303,13 @@ fn a_dependency_that_is_done_unblocks() {
         ]),
         ["open", "done", "done", "blocked blocked_by_dependencies"]
     );
+    let both = [
+        loaded(task(1, &[2, 3, 4]), vec![]),
+        loaded(task(2, &[]), vec![]),
+        loaded(task(3, &[]), done()),
+    ];
+    let found = states(both.into(), &said).unwrap();
+    assert_eq!(found[0].waits_for, [id(2), id(4)]);
     let cancelled = Task {
         cancelled_at: Some(1),
         ..task(2, &[])
@@ -385,6 +392,7 @@ fn a_document_has_what_is_known_whatever_the_body_is() {
             body: json!({"description": "It fails.", "write_scope": ["src/**"], "exclude": [], "done_when": ["tests pass"], "base": "main"}),
             ..task(1, &[2])
         },
+        waits_for: vec![id(2)],
         derived: Derived {
             status: TaskStatus::Blocked,
             reasons: vec![TaskReason::BlockedByDependencies],
