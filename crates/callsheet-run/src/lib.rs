@@ -26,6 +26,7 @@ mod resolve;
 mod runner;
 pub mod sandbox;
 pub mod supervisor;
+pub mod travel;
 mod verdict;
 mod version;
 mod workspace_settings;
