@@ -50,12 +50,33 @@ pub fn ask(
 
 /// Does so with a standard input: a file that is read, or one that is only held open.
 pub(crate) fn ask_with(
-    mut command: Command,
+    command: Command,
     input: impl Into<Stdio>,
     what: &str,
     bounds: Bounds,
     any_exit: bool,
 ) -> Result<Vec<u8>, RunError> {
+    let answer = answer(command, input, what, bounds)?;
+    match answer.failed {
+        Some(RunError::Failed { code: Some(_), .. }) if any_exit => Ok(answer.printed),
+        Some(error) => Err(error),
+        None => Ok(answer.printed),
+    }
+}
+
+/// What a program within its bounds printed, and how it failed, if it did.
+pub(crate) struct Answer {
+    pub(crate) printed: Vec<u8>,
+    pub(crate) failed: Option<RunError>,
+}
+
+/// Does so where both count: what it printed and what it said when it failed.
+pub(crate) fn answer(
+    mut command: Command,
+    input: impl Into<Stdio>,
+    what: &str,
+    bounds: Bounds,
+) -> Result<Answer, RunError> {
     command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -66,24 +87,27 @@ pub(crate) fn ask_with(
     // Before it is reaped: until then the number of the group cannot pass to another one.
     let _ = asked.child.start_kill();
     let status = asked.child.wait().map_err(refused)?;
-    match ended {
-        Ended::TooMuch => Err(RunError::TooMuch {
-            what: what.to_owned(),
-            most: bounds.bytes,
-        }),
-        Ended::TooLate => Err(RunError::TimedOut {
-            what: what.to_owned(),
-            after: bounds.time,
-        }),
-        Ended::ByItself(printed) if status.success() || (any_exit && status.code().is_some()) => {
-            Ok(printed)
+    let printed = match ended {
+        Ended::TooMuch => {
+            return Err(RunError::TooMuch {
+                what: what.to_owned(),
+                most: bounds.bytes,
+            });
         }
-        Ended::ByItself(_) => Err(RunError::Failed {
-            what: what.to_owned(),
-            code: status.code(),
-            said: asked.said(),
-        }),
-    }
+        Ended::TooLate => {
+            return Err(RunError::TimedOut {
+                what: what.to_owned(),
+                after: bounds.time,
+            });
+        }
+        Ended::ByItself(printed) => printed,
+    };
+    let failed = (!status.success()).then(|| RunError::Failed {
+        what: what.to_owned(),
+        code: status.code(),
+        said: asked.said(),
+    });
+    Ok(Answer { printed, failed })
 }
 
 /// Returns a file without a name that is read from its start: the standard input of a program.

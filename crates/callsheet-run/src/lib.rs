@@ -29,6 +29,7 @@ mod runner;
 pub mod sandbox;
 pub mod supervisor;
 pub mod tasks;
+pub mod travel;
 mod verdict;
 mod version;
 pub mod workspace;
