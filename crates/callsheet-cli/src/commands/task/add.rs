@@ -8,11 +8,11 @@ use callsheet_store::{Id, NewTask, Task, block_on};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Output;
 use crate::project::Project;
 use crate::store::{self, Opened};
 use crate::tasks::{find, state};
-use crate::input;
 
 /// Add a task
 ///
