@@ -20,6 +20,7 @@ use crate::profiles::Profiles;
 use crate::project::Project;
 use crate::store::{self, Opened};
 use crate::tasks::{self, Desk, field};
+use crate::travel::Journey;
 use crate::{report, run, sandbox};
 
 /// The recipe that composes what an agent gets for a task.
@@ -302,10 +303,14 @@ impl Assignment<'_> {
         let desk = Desk::of(self.project)?;
         // Everything that has to be as it is until the end is locked before anything is looked at.
         let workspace = desk.workspace(self.project, &self.task, self.order.in_place)?;
+        let journey = Journey::new(self.project, &self.opened, &workspace, &self.task);
+        journey.bring(out)?;
+        journey.owe()?;
         // The agent may be started from a branch that moved; what it is judged by is fixed here.
         let terms = self.terms(out)?;
-        let before = tasks::newest_result(&self.opened, &self.task)?;
-        for note in desk.ready(self.project, &workspace, &terms, before.as_deref())? {
+        let (before, runs) = tasks::results(&self.opened, &self.task)?;
+        let before = (before.as_deref(), &runs[..]);
+        for note in desk.ready(self.project, &workspace, &terms, before)? {
             out.note(&note);
         }
         let (sealed, prompt) = self.compose(&terms, &runner, out)?;
@@ -328,6 +333,15 @@ impl Assignment<'_> {
             claim: None,
         };
         let done = errand.run(self.project, &mut runner, out)?;
+        if let Some(errand) = &errand.task {
+            let journey = Journey::new(self.project, &self.opened, &errand.workspace, &self.task);
+            if let Err(failure) = journey.publish(out) {
+                out.warn(&format!(
+                    "other machines do not have this run yet: {}",
+                    failure.text()
+                ));
+            }
+        }
         let code = exec::end(&done.run, &runner, out);
         done.export(out);
         code

@@ -24,6 +24,7 @@ mod target;
 mod tasks;
 mod telemetry;
 mod time;
+mod travel;
 
 use std::process::ExitCode;
 

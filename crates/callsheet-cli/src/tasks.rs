@@ -105,6 +105,11 @@ impl Desk {
         }
     }
 
+    /// Returns the directory of the worktrees.
+    pub(crate) fn worktrees(&self) -> PathBuf {
+        self.home.join("worktrees")
+    }
+
     /// Takes the workspace of a task.
     pub(crate) fn workspace(
         &self,
@@ -126,7 +131,7 @@ impl Desk {
         project: &Project,
         workspace: &Workspace,
         terms: &Terms,
-        restore: Option<&str>,
+        (restore, runs): (Option<&str>, &[String]),
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         if !terms.in_place {
@@ -134,6 +139,7 @@ impl Desk {
                 base: &terms.base,
                 scope: &terms.scope,
                 restore,
+                runs,
             };
             let site = self.site(project);
             let mut note = |line: &str| notes.push(line.to_owned());
@@ -145,11 +151,15 @@ impl Desk {
     }
 }
 
-/// Returns the commit that the newest run of a task came to.
-pub(crate) fn newest_result(opened: &Opened, task: &Task) -> Result<Option<String>, Failure> {
+/// Returns the commit that the newest run of a task came to, and the ids of all its runs.
+pub(crate) fn results(
+    opened: &Opened,
+    task: &Task,
+) -> Result<(Option<String>, Vec<String>), Failure> {
     let runs = block_on(opened.store.runs_of_task(&opened.project, task.id))?;
     let result = |run: &Run| run::text(run.outcome.as_ref()?, "/result");
-    Ok(runs.iter().rev().find_map(result))
+    let ids = runs.iter().map(|run| run.id.to_string()).collect();
+    Ok((runs.iter().rev().find_map(result), ids))
 }
 
 /// Returns what checks may write, where agents are in the sandbox.
@@ -204,28 +214,3 @@ pub(crate) fn state(project: &Project, opened: &Opened, task: Id) -> Result<Task
     let found = observed::status(&opened.store, &opened.project, task.as_str(), &view);
     Ok(progress::during("looking at the task", || found)?)
 }
-
-/// Brings what other machines have of a task.
-pub(crate) fn bring(
-    _project: &Project,
-    opened: &Opened,
-    _workspace: &Workspace,
-    _task: &Task,
-    _out: Output,
-) -> Result<(), Failure> {
-    let _ = opened;
-    Ok(())
-}
-
-/// Hands what this machine has of a task to the others.
-pub(crate) fn publish(
-    _project: &Project,
-    _opened: &Opened,
-    _workspace: &Workspace,
-    _task: &Task,
-    _out: Output,
-) -> Result<(), Failure> {
-    Ok(())
-}
-
-pub(crate) fn publish_left(_project: &Project, _opened: &Opened, _desk: &Desk, _out: Output) {}

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::failure::{Failure, NEGATIVE};
 use crate::output::Output;
 use crate::project::Project;
+use crate::travel::Journey;
 use crate::{run, tasks};
 
 /// Run the checks of a run again
@@ -60,12 +61,12 @@ impl Rerun {
         let (run, task) = tasks::finished(&opened, &self.run)?;
         let desk = tasks::Desk::of(project)?;
         let workspace = Workspace::hold(&desk.site(project), task.id.as_str())?;
-        tasks::bring(project, &opened, &workspace, &task, out)?;
+        Journey::new(project, &opened, &workspace, &task).bring(out)?;
         if !workspace.ground().is_there() {
             let terms = Terms::of(&run);
             let result = run::text(&tasks::document(&opened, &run)?, "/result");
             if let Some(terms) = terms {
-                desk.ready(project, &workspace, &terms, result.as_deref())?;
+                desk.ready(project, &workspace, &terms, (result.as_deref(), &[]))?;
             }
         }
         let sandbox = tasks::check_sandbox(project, &workspace)?;

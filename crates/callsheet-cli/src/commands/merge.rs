@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::store::Opened;
 use crate::tasks::{self, Desk};
+use crate::travel::Journey;
 use crate::{run, table};
 
 /// Merge the result of a task into its base branch, after its checks passed on the merged tree
@@ -40,13 +41,14 @@ impl Args {
         let task = tasks::find(&opened, &self.task)?;
         let desk = Desk::of(project)?;
         let workspace = desk.workspace(project, &task, false)?;
-        tasks::bring(project, &opened, &workspace, &task, out)?;
+        Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;
         check(&state)?;
         let newest = tasks::newest(&workspace, &state)?;
         let (newest, result) = newest.ok_or_else(|| nothing(&state))?;
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
-        desk.ready(project, &workspace, &terms, Some(&result))?;
+        let (_, runs) = tasks::results(&opened, &task)?;
+        desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
         let sandbox = tasks::check_sandbox(project, &workspace)?;
         let base = tasks::base(&task);
         let landing = Landing {

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     task: Option<String>,
 
     #[command(flatten)]
-    new: add::Args,
+    new: add::New,
 
     #[command(flatten)]
     order: Order,

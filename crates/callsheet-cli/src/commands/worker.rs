@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::store::{self, Opened};
 use crate::tasks::{self, Desk};
+use crate::travel::{self, Journey};
 use crate::{run, sandbox};
 
 /// How long to wait for news before looking again: a lease may have run out, or an account may be free again.
@@ -60,7 +61,7 @@ impl Args {
             // Runs that lost their process are settled before anything new is taken; a server may be out of reach.
             let settled = drive::settle(&opened.store, &opened.project, &store::folder(project));
             run::tell_settled(&settled.unwrap_or_default(), out);
-            tasks::publish_left(project, &opened, &desk, out);
+            travel::publish_left(project, &opened, &desk, out);
             match claim(project, &opened, &runners) {
                 Ok(Some(claim)) => {
                     taken += 1;
@@ -152,7 +153,7 @@ fn execute(project: &Project, desk: &Desk, claim: &Claim, out: Output) -> Result
     };
     let done = errand.run(project, &mut runner, out)?;
     if let Some(errand) = &errand.task {
-        tasks::publish(project, &opened, &errand.workspace, &task, out)?;
+        Journey::new(project, &opened, &errand.workspace, &task).publish(out)?;
     }
     out.say(&format!(
         "run {id}: {}",
@@ -188,9 +189,11 @@ fn prepare(
     runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
     let script = run::script(project, &runner)?;
     let workspace = desk.workspace(project, &task, terms.in_place)?;
-    tasks::bring(project, opened, &workspace, &task, out)?;
-    let before = tasks::newest_result(opened, &task)?;
-    for note in desk.ready(project, &workspace, &terms, before.as_deref())? {
+    let journey = Journey::new(project, opened, &workspace, &task);
+    journey.bring(out)?;
+    journey.owe()?;
+    let (before, runs) = tasks::results(opened, &task)?;
+    for note in desk.ready(project, &workspace, &terms, (before.as_deref(), &runs))? {
         out.note(&note);
     }
     let (_, seal) = opened.sealed(queued.prompt.as_str())?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Terms;
 use crate::RunError;
 use crate::git::copy_index;
-use crate::workspace::Ground;
+use crate::workspace::{Ground, result_ref};
 
 /// How many commits and links of one run are told.
 const MOST: usize = 200;
@@ -175,6 +175,25 @@ fn tree(ground: &Ground, index: &Path) -> Result<String, RunError> {
 pub(crate) fn tree_now(ground: &Ground, folder: &Path) -> Result<String, RunError> {
     let (index, _) = own_index(ground, folder)?;
     tree(ground, &index)
+}
+
+/// Keeps what a run left in its worktree, where nobody came to do so when it ended.
+pub fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunError> {
+    if !ground.is_there() || ground.rev(&result_ref(run))?.is_some() {
+        return Ok(());
+    }
+    ground.disarm()?;
+    let folder = tempfile::tempdir()
+        .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
+    let changes = Changes {
+        head: ground.rev("HEAD^{commit}")?,
+        ..Changes::default()
+    };
+    let tree = tree_now(ground, folder.path())?;
+    match result(ground, &changes, &tree, &message(terms, run))? {
+        Some(result) => ground.keep(run, &result),
+        None => Ok(()),
+    }
 }
 
 fn is_dirty(ground: &Ground) -> Result<bool, RunError> {

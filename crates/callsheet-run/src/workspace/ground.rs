@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use callsheet::scope::ScopeGlobs;
 
-use super::WORKTREES;
+use super::{WORKTREES, Wanted};
 use crate::asked::{ask_with, file_of};
 use crate::repository::{Identity, Repository, RepositoryLock};
 use crate::{Bounds, RunError};
@@ -100,7 +100,8 @@ impl Ground {
         format!("refs/heads/{}", self.branch)
     }
 
-    pub(super) fn home(&self) -> &Path {
+    /// Returns the directory of what the program keeps for the project.
+    pub fn home(&self) -> &Path {
         &self.home
     }
 
@@ -270,6 +271,33 @@ impl Ground {
         if self.branch().as_deref() != Some(self.own_branch()) {
             self.git(&["symbolic-ref", "HEAD", &self.own_ref()])?;
             self.git(&["reset", "--quiet", "--mixed"])?;
+        }
+        Ok(())
+    }
+
+    /// Takes over what the newest run left on another machine, where this worktree shows what an older run left here.
+    ///
+    /// Files that no run left stay as they are: somebody may be at work on them.
+    pub(super) fn catch_up(&self, wanted: &Wanted<'_>) -> Result<(), RunError> {
+        let Some(newest) = wanted.restore else {
+            return Ok(());
+        };
+        let tree = |commit: &str| self.rev(&format!("{commit}^{{tree}}"));
+        let Some(wished) = tree(newest)? else {
+            return Ok(());
+        };
+        let folder = tempfile::tempdir()
+            .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
+        let shown = crate::tasks::facts::tree_now(self, folder.path())?;
+        if shown == wished {
+            return Ok(());
+        }
+        for run in wanted.runs {
+            if tree(&result_ref(run))?.as_deref() == Some(shown.as_str()) {
+                self.git(&["read-tree", "--reset", "-u", newest])?;
+                self.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
+                return Ok(());
+            }
         }
         Ok(())
     }

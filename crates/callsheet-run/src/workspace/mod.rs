@@ -47,8 +47,10 @@ pub struct Wanted<'a> {
     pub base: &'a str,
     /// What may be written, and what may not be there.
     pub scope: &'a ScopeSnapshot,
-    /// The commit with the files of the run before, for a worktree that has to be made anew.
+    /// The commit with the files of the run before, for a worktree that has to be made anew, or that an older run left.
     pub restore: Option<&'a str>,
+    /// The runs of the task; what one of them left is kept, and may give way to what a newer one left.
+    pub runs: &'a [String],
 }
 
 /// The workspace of a task, held by this process.
@@ -115,6 +117,7 @@ impl Workspace {
             if ground.is_there() {
                 shown::bring_back(ground)?;
                 ground.reuse(&locked, wanted.base)?;
+                ground.catch_up(wanted)?;
             } else {
                 self.make(&locked, wanted, &exclude, note)?;
             }

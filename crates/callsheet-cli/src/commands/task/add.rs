@@ -26,6 +26,13 @@ Examples:
   callsheet task add --title 'Fix it' --write 'src/**' --exclude '**/*.env' --base next
   callsheet task add --title 'Fix it' --write 'src/**' --description @it.md --depends 1m7f6zc9")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    new: New,
+}
+
+/// What a new task is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
     /// What it is called, in a line; required
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -58,9 +65,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         // What is wrong with it is told before a store is made.
-        let (title, body) = (self.title()?, self.body(project)?);
+        let (title, body) = (self.new.title()?, self.new.body(project)?);
         let opened = store::open_to_write(project)?;
-        let task = self.add(title, &body, &opened)?;
+        let task = self.new.add(title, &body, &opened)?;
         if out.json {
             out.document(&tasks::document(&state(project, &opened, task.id)?))?;
         } else {
@@ -68,7 +75,9 @@ impl Args {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
 
+impl New {
     /// Adds the task to a store that is open.
     pub(crate) fn add_to(&self, project: &Project, opened: &Opened) -> Result<Task, Failure> {
         self.add(self.title()?, &self.body(project)?, opened)
