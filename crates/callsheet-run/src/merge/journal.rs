@@ -8,13 +8,14 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::RunError;
 use crate::repository::Worktree;
 
 /// The name of the note in the home of the project.
 const NAME: &str = "moving";
+
+/// The name of the lock of an index, until it is complete.
+const PREPARED: &str = "callsheet-lock";
 
 /// A branch on its way from one commit to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +31,12 @@ impl Note {
     /// Writes the note, so that it is there after a loss of power too.
     pub(super) fn write(&self, home: &Path) -> Result<(), RunError> {
         let written = || -> io::Result<()> {
-            let mut file = NamedTempFile::new_in(home)?;
+            // Under the same name each time: one that a killed process left is written over.
+            let new = home.join(format!("{NAME}.new"));
+            let mut file = File::create(&new)?;
             file.write_all(&self.bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(home.join(NAME))?;
+            file.sync_all()?;
+            fs::rename(new, home.join(NAME))?;
             File::open(home)?.sync_all()
         };
         written().map_err(|cause| {
@@ -114,10 +117,11 @@ impl IndexLock {
     /// It is there with its text or not at all, wherever there are hard links.
     pub(super) fn take(&self) -> Result<bool, RunError> {
         let taken = || -> io::Result<()> {
-            let directory = self.path.parent().unwrap_or(Path::new("."));
-            let mut file = NamedTempFile::with_prefix_in("callsheet-", directory)?;
-            file.write_all(self.text.as_bytes())?;
-            match fs::hard_link(file.path(), &self.path) {
+            let new = self.path.with_file_name(PREPARED);
+            fs::write(&new, &self.text)?;
+            let linked = fs::hard_link(&new, &self.path);
+            let _ = fs::remove_file(new);
+            match linked {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(cause),
                 Err(_) => File::create_new(&self.path)?.write_all(self.text.as_bytes()),
                 Ok(()) => Ok(()),
@@ -139,6 +143,7 @@ impl IndexLock {
     }
 
     pub(super) fn release(&self) -> Result<(), RunError> {
+        remove(&self.path.with_file_name(PREPARED))?;
         remove(&self.path)
     }
 
