@@ -8,6 +8,7 @@
 )]
 
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,15 +40,13 @@ impl Machine {
         said.read_line(&mut line).unwrap();
         assert_eq!(line, "up\n", "machine `{name}` does not start");
         let init = child_of(unshare.id()).unwrap();
-        Self {
-            unshare,
-            init,
-        }
+        Self { unshare, init }
     }
 
-    /// Returns a command on this machine, with no environment but `PATH`.
-    pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = self.enter(&["--net", "--uts", "--pid", "--mount"]);
+    /// Returns a command in a directory of this machine, with no environment but `PATH`.
+    pub(crate) fn command(&self, folder: &Path, program: &str) -> Command {
+        let folder = format!("--wd={}", folder.display());
+        let mut command = self.enter(&["--net", "--uts", "--pid", "--mount", &folder]);
         command.arg(program);
         command
     }

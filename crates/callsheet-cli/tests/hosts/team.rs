@@ -102,7 +102,7 @@ impl Team {
             ],
         );
         if self.way == Way::Remote {
-            let mut daemon = self.network.hub.command("git");
+            let mut daemon = self.network.hub.command(&served, "git");
             daemon.args([
                 "daemon",
                 "--reuseaddr",
@@ -139,10 +139,10 @@ impl Team {
 
     /// Returns a command of the program in the clone of a host.
     pub(crate) fn command(&self, host: usize, args: &[&str]) -> Command {
-        let mut command = self.network.hosts[host].command(env!("CARGO_BIN_EXE_callsheet"));
+        let mut command =
+            self.network.hosts[host].command(&self.clone_of(host), env!("CARGO_BIN_EXE_callsheet"));
         command
             .args(args)
-            .current_dir(self.clone_of(host))
             .env(
                 "CALLSHEET_STORE",
                 self.url.replace("HUB", &Network::hub_for(host)),
@@ -253,8 +253,8 @@ impl Drop for Team {
             eprintln_story(&self.story());
         }
         let server = self.path("server");
-        let stopped = self.network.hub.command(script().to_str().unwrap());
-        let mut stopped = stopped;
+        let mut stopped =
+            (self.network.hub).command(self.folder.path(), script().to_str().unwrap());
         // The machine takes the server with it in any case.
         let _ = stopped
             .args(["stop", server.to_str().unwrap(), "immediate"])
@@ -273,7 +273,7 @@ fn script() -> PathBuf {
 
 /// Starts a server on the hub and returns its URL, with `HUB` in the place of the host.
 fn start_server(network: &Network, folder: &Path) -> String {
-    let mut start = network.hub.command(script().to_str().unwrap());
+    let mut start = network.hub.command(folder, script().to_str().unwrap());
     let server = folder.join("server");
     start.args(["start", server.to_str().unwrap(), "reachable"]);
     let started = finish(&mut start);
