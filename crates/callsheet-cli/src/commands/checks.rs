@@ -62,12 +62,11 @@ impl Rerun {
         let desk = tasks::Desk::of(project)?;
         let workspace = Workspace::hold(&desk.site(project), task.id.as_str())?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
-        if !workspace.ground().is_there() {
-            let terms = Terms::of(&run);
-            let result = run::text(&tasks::document(&opened, &run)?, "/result");
-            if let Some(terms) = terms {
-                desk.ready(project, &workspace, &terms, (result.as_deref(), &[]))?;
-            }
+        let left = run::text(&tasks::document(&opened, &run)?, "/result");
+        if let Some(terms) = Terms::of(&run) {
+            // Another run may have been there since, or another machine.
+            let (_, runs) = tasks::results(&opened, &task)?;
+            desk.ready(project, &workspace, &terms, (left.as_deref(), &runs))?;
         }
         let sandbox = tasks::check_sandbox(project, &workspace)?;
         let mut waiting = tasks::Patience {

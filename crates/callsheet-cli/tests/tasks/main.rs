@@ -13,5 +13,6 @@ mod agents;
 mod bench;
 mod board;
 mod depend;
+mod killed;
 mod life;
 mod status;

@@ -153,10 +153,12 @@ impl Workspace {
                 aside.display()
             ));
         }
+        // A tag may have the same name.
+        let start = format!("refs/heads/{}", wanted.base);
         locked.add_worktree(&NewWorktree {
             path: ground.path(),
             branch: ground.own_branch(),
-            start: wanted.base,
+            start: &start,
             files: false,
         })?;
         ground.fill(wanted.restore, exclude)
