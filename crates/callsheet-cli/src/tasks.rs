@@ -65,6 +65,17 @@ pub(crate) fn annotations(opened: &Opened, run: &Run) -> Result<Vec<Annotation>,
     Ok(found.remove(&run.id).unwrap_or_default())
 }
 
+/// Returns the documents of runs with what was added to them since.
+pub(crate) fn documents(opened: &Opened, runs: &[Run]) -> Result<Vec<Value>, Failure> {
+    let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
+    let mut added = block_on(opened.store.annotations(&opened.project, &ids))?;
+    let document = |run: &Run| {
+        let added = added.remove(&run.id).unwrap_or_default();
+        document::document_with(run, &added)
+    };
+    Ok(runs.iter().map(document).collect())
+}
+
 /// Returns the document of a run with what was added to it since.
 pub(crate) fn document(opened: &Opened, run: &Run) -> Result<Value, Failure> {
     Ok(document::document_with(run, &annotations(opened, run)?))

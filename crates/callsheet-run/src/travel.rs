@@ -247,19 +247,25 @@ fn is_hash(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(is_hex)
 }
 
+/// Returns those hashes that are not commits of this clone.
+fn missing(repository: &Repository, hashes: &[&str]) -> Result<Vec<String>, RunError> {
+    let args = ["cat-file", "--batch-check=%(objecttype)"];
+    let printed = ask_on(repository, &args, lines(hashes).as_bytes())?;
+    let printed = String::from_utf8_lossy(&printed);
+    let found = hashes.iter().zip(printed.lines());
+    let missing = found.filter(|(_, kind)| *kind != "commit");
+    Ok(missing.map(|(hash, _)| (*hash).to_owned()).collect())
+}
+
 /// Tells whether commits are here with everything that they lead to.
 ///
 /// A git that was killed leaves commits without their files, so it does not do to find a commit.
-fn are_whole<'a>(
-    repository: &Repository,
-    tips: impl Iterator<Item = &'a String>,
-) -> Result<bool, RunError> {
-    let mut input = String::new();
-    for tip in tips {
-        if repository.rev(tip)?.as_ref() != Some(tip) {
-            return Ok(false);
-        }
-        input.extend([tip, "\n"]);
+fn are_whole(repository: &Repository, tips: &[&str]) -> Result<bool, RunError> {
+    if tips.is_empty() {
+        return Ok(true);
+    }
+    if !missing(repository, tips)?.is_empty() {
+        return Ok(false);
     }
     let args = [
         "rev-list",
@@ -270,12 +276,22 @@ fn are_whole<'a>(
         "--not",
         "--all",
     ];
-    let input = file_of(input.as_bytes())?;
-    match ask_with(git(repository, &args), input, "git rev-list", FAR, false) {
+    match ask_on(repository, &args, lines(tips).as_bytes()) {
         Ok(_) => Ok(true),
         Err(RunError::Failed { code: Some(_), .. }) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Runs git with bytes to read.
+fn ask_on(repository: &Repository, args: &[&str], input: &[u8]) -> Result<Vec<u8>, RunError> {
+    let what = format!("git {}", args[0]);
+    ask_with(git(repository, args), file_of(input)?, &what, FAR, false)
+}
+
+/// Returns texts with a line end behind each.
+fn lines(texts: &[&str]) -> String {
+    texts.iter().flat_map(|text| [text, "\n"]).collect()
 }
 
 #[cfg(test)]

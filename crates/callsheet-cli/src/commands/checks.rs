@@ -64,11 +64,11 @@ impl Rerun {
         })?;
         let workspace = desk.workspace(project, &opened, &task, terms.in_place)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
-        if terms.in_place || workspace.is_ready() {
-            workspace.mend()?;
-        } else {
-            let result = run::text(&tasks::document(&opened, &run)?, "/result");
-            desk.ready(project, &workspace, &terms, (result.as_deref(), &[]))?;
+        if !terms.in_place {
+            // Another run may have been there since, or another machine.
+            let (_, runs) = tasks::results(&opened, &task)?;
+            let left = run::text(&tasks::document(&opened, &run)?, "/result");
+            desk.ready(project, &workspace, &terms, (left.as_deref(), &runs))?;
         }
         let sandbox = tasks::check_sandbox(project, &workspace, terms.in_place)?;
         let mut waiting = tasks::Patience {

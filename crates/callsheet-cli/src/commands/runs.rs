@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use callsheet_run::document::document;
 use callsheet_store::{RunPage, RunState, block_on};
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::{Align, Table};
-use crate::{run, time};
+use crate::{run, tasks, time};
 
 /// List the runs, the newest first
 ///
@@ -46,10 +45,11 @@ enum State {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let mut found = match run::open(project, out)? {
+        let opened = run::open(project, out)?;
+        let mut found = match &opened {
             Some(opened) => {
                 let before = match &self.before {
-                    Some(name) => Some(run::find(&opened, name)?.id),
+                    Some(name) => Some(run::find(opened, name)?.id),
                     None => None,
                 };
                 let state = self.state.map(|state| match state {
@@ -72,7 +72,10 @@ impl Args {
         let limit = self.limit as usize;
         let more = found.len() > limit;
         found.truncate(limit);
-        let documents: Vec<Value> = found.iter().map(document).collect();
+        let documents = match &opened {
+            Some(opened) => tasks::documents(opened, &found)?,
+            None => Vec::new(),
+        };
         if out.json {
             out.document(&json!({"schema": "callsheet.runs/1", "runs": documents, "more": more}))?;
             return Ok(ExitCode::SUCCESS);

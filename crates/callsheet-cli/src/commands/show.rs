@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use callsheet::Seal;
 use callsheet::seal::DOCUMENTS;
-use callsheet_run::document::document;
-use callsheet_store::{Run, SealedPrompt};
+
+use callsheet_store::SealedPrompt;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Output, pretty};
 use crate::project::Project;
 use crate::target::{self, Target};
-use crate::{run, time};
+use crate::{run, tasks, time};
 
 /// Print a sealed prompt: its exact bytes on stdout, what is known of it on stderr; or what was observed of a run
 ///
@@ -56,8 +56,7 @@ enum Part {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        if let Some(run) = self.run_of(project, out)? {
-            let document = document(&run);
+        if let Some(document) = self.run_of(project, out)? {
             if out.json {
                 out.document(&document)?;
             } else {
@@ -75,7 +74,7 @@ impl Args {
     }
 
     /// Returns the run that is meant; a part is one of its prompt.
-    fn run_of(&self, project: &Project, out: Output) -> Result<Option<Run>, Failure> {
+    fn run_of(&self, project: &Project, out: Output) -> Result<Option<Value>, Failure> {
         let name = &self.prompt;
         if self.part.is_some() || !target::could_be_id(name) || Path::new(name).is_file() {
             return Ok(None);
@@ -84,7 +83,7 @@ impl Args {
             return Ok(None);
         };
         let (_, run) = opened.find(name)?;
-        Ok(run)
+        run.map(|run| tasks::document(&opened, &run)).transpose()
     }
 
     fn show(

@@ -1,4 +1,4 @@
-//! A place for runs through `callsheet exec`: a project in git, a home beside it, and nothing of whoever runs the tests.
+//! A place for runs through `callsheet`: a project in git, a home beside it, and nothing of whoever runs the tests.
 
 #![expect(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ pub(crate) struct Desk {
     folder: TempDir,
 }
 
-/// What `callsheet exec` left behind.
+/// What a run left behind.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     /// The run document.
@@ -73,16 +73,27 @@ impl Desk {
         ] {
             desk.file(name, text);
         }
-        for args in [
-            "init -q -b main",
-            "add --all",
-            "-c user.name=a -c user.email=a@b.c commit -q -m start",
-        ] {
-            let mut git = desk.command("git");
-            git.args(args.split(' '));
-            assert!(git.status().unwrap().success());
-        }
+        desk.git("init -q -b main");
+        desk.commit("start");
         desk
+    }
+
+    /// Runs git in the project with the words of a line, and returns what it printed.
+    #[track_caller]
+    pub(crate) fn git(&self, line: &str) -> String {
+        let mut git = self.command("git");
+        let output = git.args(line.split(' ')).output().unwrap();
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Commits every file of the project, with a message of one word.
+    #[track_caller]
+    pub(crate) fn commit(&self, message: &str) {
+        self.git("add --all");
+        self.git(&format!(
+            "-c user.name=a -c user.email=a@b.c commit -q -m {message}"
+        ));
     }
 
     /// Returns the real path of a file of the project.
@@ -112,6 +123,17 @@ impl Desk {
         found
     }
 
+    /// Returns the files of the project, without what git and callsheet keep there.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Option<String>> {
+        let mut found = BTreeMap::new();
+        collect(&self.path(""), &mut found);
+        for kept in [".git", ".callsheet"] {
+            let kept = self.path(kept);
+            found.retain(|path, _| !path.starts_with(&kept));
+        }
+        found
+    }
+
     /// Returns a command in the project, with nothing of this process in its environment but what finds programs.
     fn command(&self, program: &str) -> Command {
         let mut path = env::var_os("CALLSHEET_TEST_AGENTS").unwrap();
@@ -131,16 +153,23 @@ impl Desk {
     pub(crate) fn start(&self, recipe: &str, input: &Value) -> Child {
         let place = |name| self.folder.path().join(name);
         fs::write(place("input.json"), input.to_string()).unwrap();
+        let input = place("input.json");
+        self.begin(&["exec", recipe, "--input", input.to_str().unwrap()])
+    }
+
+    /// Starts a command of the program that ends with the document of a run.
+    pub(crate) fn begin(&self, args: &[&str]) -> Child {
+        let file = |name| File::create(self.folder.path().join(name)).unwrap();
         let mut command = self.command(env!("CARGO_BIN_EXE_callsheet"));
         command
-            .args(["--json", "exec", recipe, "--input"])
-            .arg(place("input.json"))
-            .stdout(File::create(place("stdout")).unwrap())
-            .stderr(File::create(place("stderr")).unwrap());
+            .arg("--json")
+            .args(args)
+            .stdout(file("stdout"))
+            .stderr(file("stderr"));
         command.spawn().unwrap()
     }
 
-    /// Waits for `callsheet exec`, and looks whether anything that it started is left.
+    /// Waits for a command that ends with the document of a run, and looks whether anything that it started is left.
     #[track_caller]
     pub(crate) fn finish(&self, mut child: Child) -> Ran {
         let read = |name| fs::read_to_string(self.folder.path().join(name)).unwrap();
@@ -158,12 +187,18 @@ impl Desk {
         };
         let (stdout, stderr) = (read("stdout"), read("stderr"));
         let run: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stderr}"));
+        self.ran(run, status.code(), stderr)
+    }
+
+    /// Returns what a run left behind, and looks whether that is a process.
+    #[track_caller]
+    pub(crate) fn ran(&self, run: Value, code: Option<i32>, stderr: String) -> Ran {
         let id = run["id"].as_str().unwrap();
         assert_eq!(processes(id), Vec::<String>::new(), "{stderr}");
         let events = self.callsheet(&["events", "--run", id, "--json"]);
         let events = events.lines().map(serde_json::from_str);
         Ran {
-            code: status.code(),
+            code,
             events: events.map(Result::unwrap).collect(),
             run,
             stderr,
@@ -179,11 +214,18 @@ impl Desk {
     /// Runs another command of the program and returns what it printed.
     #[track_caller]
     pub(crate) fn callsheet(&self, args: &[&str]) -> String {
+        let (code, stdout, stderr) = self.call(args);
+        assert_eq!(code, Some(0), "{args:?}: {stdout}{stderr}");
+        stdout
+    }
+
+    /// Runs another command of the program and returns its exit code, and what it printed on stdout and stderr.
+    pub(crate) fn call(&self, args: &[&str]) -> (Option<i32>, String, String) {
         let mut command = self.command(env!("CARGO_BIN_EXE_callsheet"));
         let output = command.args(args).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{args:?}: {stderr}");
-        String::from_utf8(output.stdout).unwrap()
+        let [stdout, stderr] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), stdout, stderr)
     }
 
     /// Waits until a model is asked, and returns the id of the run that asks.

@@ -1,4 +1,4 @@
-//! The real agent CLIs, run by `callsheet exec`, against a model server of ours on the loopback.
+//! The real agent CLIs, run by `callsheet exec` and `callsheet run`, against a model server of ours on the loopback.
 //!
 //! The CLIs are those of `scripts/agents`, whose directory is in `CALLSHEET_TEST_AGENTS`. Without it, every test says that it is
 //! skipped, and fails where `CI` is set. No test needs a key, an account or the internet.
@@ -40,4 +40,5 @@ mod model;
 mod runner;
 mod sandboxed;
 mod stops;
+mod tasks;
 mod users;

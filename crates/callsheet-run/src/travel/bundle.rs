@@ -9,8 +9,7 @@ use std::path::Path;
 
 use super::header::Header;
 use super::place::place;
-use super::{Delivery, FAR, Parcel, Refs, Tip, are_whole, git, refs_here};
-use crate::asked::{ask_with, file_of};
+use super::{Delivery, Parcel, Refs, Tip, are_whole, ask_on, lines, missing, refs_here};
 use crate::{Repository, RunError};
 
 /// How many refs of others are named one by one.
@@ -27,12 +26,12 @@ pub fn pack(repository: &Repository, parcel: &Parcel<'_>) -> Result<Option<Vec<u
         return Ok(None);
     }
     let needs = needs(repository, parcel, &refs)?;
-    let mut input: String = refs.values().flat_map(|hash| [hash, "\n"]).collect();
-    input.push_str("--not\n");
-    input.extend(needs.iter().flat_map(|hash| [hash, "\n"]));
+    let words = refs.values().chain(&needs).map(String::as_str);
+    let mut words: Vec<&str> = words.collect();
+    words.insert(refs.len(), "--not");
     let args = ["pack-objects", "--quiet", "--revs", "--thin", "--stdout"];
     let args = [&args[..], &["--delta-base-offset"]].concat();
-    let pack = ask_on(repository, &args, input.as_bytes())?;
+    let pack = ask_on(repository, &args, lines(&words).as_bytes())?;
     let refs = refs.into_iter().collect();
     let header = Header { needs, refs };
     Ok(Some([header.to_bytes(), pack].concat()))
@@ -59,14 +58,15 @@ pub fn unpack(
             ignored,
         });
     }
-    if !are_whole(repository, refs.values())? {
+    let tips: Vec<&str> = refs.values().map(String::as_str).collect();
+    if !are_whole(repository, &tips)? {
         check_needs(repository, parcel, &header.needs)?;
         let args = ["index-pack", "--stdin", "--fix-thin", "--strict"];
         match ask_on(repository, &args, pack) {
             Err(RunError::Failed { said, .. }) => return Err(damaged(&said)),
             other => other?,
         };
-        if !are_whole(repository, refs.values())? {
+        if !are_whole(repository, &tips)? {
             return Err(damaged("its refs lead to objects that are not in it"));
         }
     }
@@ -85,10 +85,11 @@ fn needs(
     let Some(base) = repository.rev(parcel.base)? else {
         return Ok(Vec::new());
     };
-    let mut input: String = refs.values().flat_map(|hash| [hash, "\n"]).collect();
-    input.extend(["^", &base, "\n"]);
+    let not_base = format!("^{base}");
+    let tips = refs.values().map(String::as_str);
+    let words: Vec<&str> = tips.chain([not_base.as_str()]).collect();
     let args = ["rev-list", "--boundary", "--stdin"];
-    let printed = ask_on(repository, &args, input.as_bytes())?;
+    let printed = ask_on(repository, &args, lines(&words).as_bytes())?;
     let printed = String::from_utf8_lossy(&printed);
     let own: BTreeSet<&str> = printed.lines().collect();
     let left = own.iter().filter_map(|line| line.strip_prefix('-'));
@@ -129,16 +130,12 @@ fn check_needs(
     parcel: &Parcel<'_>,
     needs: &[String],
 ) -> Result<(), RunError> {
-    let input = needs.join("\n") + "\n";
-    let args = ["cat-file", "--batch-check=%(objecttype)"];
-    let printed = ask_on(repository, &args, input.as_bytes())?;
-    let printed = String::from_utf8_lossy(&printed);
-    let found = needs.iter().zip(printed.lines());
-    let mut missing = found.filter(|(_, kind)| *kind != "commit");
-    let Some((first, _)) = missing.next() else {
+    let needs: Vec<&str> = needs.iter().map(String::as_str).collect();
+    let missing = missing(repository, &needs)?;
+    let Some((first, others)) = missing.split_first() else {
         return Ok(());
     };
-    let more = match missing.count() {
+    let more = match others.len() {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
@@ -146,10 +143,4 @@ fn check_needs(
     Err(RunError::Input(format!(
         "task `{task}` builds on commit `{first}`{more} of `{base}`, which is not in this clone; get it with `git fetch` or `git pull`, then try again"
     )))
-}
-
-/// Runs git with bytes to read.
-fn ask_on(repository: &Repository, args: &[&str], input: &[u8]) -> Result<Vec<u8>, RunError> {
-    let what = format!("git {}", args[0]);
-    ask_with(git(repository, args), file_of(input)?, &what, FAR, false)
 }

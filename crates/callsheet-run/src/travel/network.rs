@@ -63,17 +63,10 @@ pub fn publish_to_remote(
     owns_newest: bool,
 ) -> Result<Delivery, RunError> {
     parcel.check()?;
-    let branch = parcel.branch_ref();
+    let branch = [parcel.branch_ref()];
     let (mut before, mut refusals) = (None, 0);
     for attempt in 0..TRIES {
-        let there = list(repository, parcel, remote)?;
-        let tip = there.get(&branch);
-        if !are_whole(repository, tip.into_iter())? {
-            fetch(repository, remote, &[&branch])?;
-            if !are_whole(repository, tip.into_iter())? {
-                continue;
-            }
-        }
+        let there = look(repository, parcel, remote, &branch)?;
         let here = refs_here(repository, parcel)?;
         let (delivery, writes) = plan(repository, parcel, [&here, &there], owns_newest)?;
         let Some(refused) = push(repository, remote, &writes)? else {
@@ -102,18 +95,40 @@ pub fn bring_from_remote(
 ) -> Result<Delivery, RunError> {
     parcel.check()?;
     let names = parcel.names();
+    let mut there = look(repository, parcel, remote, &names)?;
+    // What gave way on the remote is kept there.
+    there.retain(|name, _| names.contains(name));
+    place(repository, home, parcel, &there)
+}
+
+/// Returns what a remote has of a parcel, with everything that the wanted refs lead to in this clone.
+fn look(
+    repository: &Repository,
+    parcel: &Parcel<'_>,
+    remote: &str,
+    wanted: &[String],
+) -> Result<Refs, RunError> {
+    let mut before = None;
     for _ in 0..TRIES {
-        let mut there = list(repository, parcel, remote)?;
-        // What gave way on the remote is kept there.
-        there.retain(|name, _| names.contains(name));
-        if !are_whole(repository, there.values())? {
-            let names: Vec<&str> = there.keys().map(String::as_str).collect();
-            fetch(repository, remote, &names)?;
-            if !are_whole(repository, there.values())? {
-                continue;
-            }
+        let there = list(repository, parcel, remote)?;
+        let wanted = there.iter().filter(|(name, _)| wanted.contains(name));
+        let (names, tips): (Vec<&str>, Vec<&str>) = wanted
+            .map(|(name, tip)| (name.as_str(), tip.as_str()))
+            .unzip();
+        if are_whole(repository, &tips)? {
+            return Ok(there);
         }
-        return place(repository, home, parcel, &there);
+        if before.as_ref() == Some(&there) {
+            let task = parcel.task;
+            return Err(RunError::Input(format!(
+                "refs of task `{task}` on remote `{remote}` are not commits"
+            )));
+        }
+        fetch(repository, remote, &names)?;
+        if are_whole(repository, &tips)? {
+            return Ok(there);
+        }
+        before = Some(there);
     }
     Err(too_busy(parcel, remote))
 }

@@ -142,23 +142,9 @@ impl Workspace {
         apply::read_only(ground, &write)
     }
 
-    /// Tells whether the worktree was made ready once; nobody was killed on the way.
-    pub fn is_ready(&self) -> bool {
-        self.ground.is_there() && !self.is_half_made() && self.is_set_up()
-    }
-
     fn is_set_up(&self) -> bool {
         let noted = std::fs::read_to_string(self.ground.note(READY)).ok();
         noted.as_deref() == Some(self.ground.stamp().as_str())
-    }
-
-    /// Brings back what a run left, where somebody was killed while the worktree showed other files.
-    pub fn mend(&self) -> Result<(), RunError> {
-        self.ground.heal()?;
-        if self.ground.is_there() {
-            shown::bring_back(&self.ground)?;
-        }
-        Ok(())
     }
 
     /// Tells whether somebody was killed before all files of a new worktree were there; nobody has worked in it.
@@ -179,10 +165,12 @@ impl Workspace {
         std::fs::write(&making, "").map_err(refused)?;
         if !ground.is_there() {
             clear(ground, note)?;
+            // A tag may have the same name.
+            let start = format!("refs/heads/{}", wanted.base);
             locked.add_worktree(&NewWorktree {
                 path: ground.path(),
                 branch: ground.own_branch(),
-                start: wanted.base,
+                start: &start,
                 files: false,
             })?;
         }

@@ -1,8 +1,9 @@
 //! Which tasks have to be done before others. A dependency that would close a cycle is refused.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use callsheet::Event;
+use callsheet::task::cycle;
 
 use super::key;
 use crate::db::Tx;
@@ -129,32 +130,4 @@ pub(super) fn of_project(
         needs.push(row.text(1)?.to_owned());
     }
     Ok(edges)
-}
-
-/// Returns the cycle that would close if `task` depended on `on`: the shortest path from `task` over `on` back to itself.
-fn cycle(edges: &BTreeMap<String, Vec<String>>, task: &str, on: &str) -> Option<Vec<String>> {
-    let mut from: BTreeMap<&str, &str> = BTreeMap::from([(on, task)]);
-    let mut waiting = VecDeque::from([on]);
-    while let Some(at) = waiting.pop_front() {
-        if at == task {
-            let mut path = vec![task.to_owned()];
-            let mut step = at;
-            while let Some(before) = from.get(step) {
-                path.push((*before).to_owned());
-                step = before;
-                if step == task {
-                    break;
-                }
-            }
-            path.reverse();
-            return Some(path);
-        }
-        for next in edges.get(at).into_iter().flatten() {
-            if !from.contains_key(next.as_str()) {
-                from.insert(next, at);
-                waiting.push_back(next);
-            }
-        }
-    }
-    None
 }

@@ -10,28 +10,28 @@ use std::collections::{BTreeMap, VecDeque};
 /// use std::collections::BTreeMap;
 /// use callsheet::task::cycle;
 ///
-/// let edges = BTreeMap::from([("b", vec!["c"])]);
-/// assert_eq!(cycle(&edges, &"a", &"b"), None);
-/// assert_eq!(cycle(&edges, &"c", &"b").unwrap(), ["c", "b", "c"]);
+/// let edges = BTreeMap::from([("b".to_owned(), vec!["c".to_owned()])]);
+/// assert_eq!(cycle(&edges, "a", "b"), None);
+/// assert_eq!(cycle(&edges, "c", "b").unwrap(), ["c", "b", "c"]);
 /// ```
-pub fn cycle<T: Ord + Clone>(edges: &BTreeMap<T, Vec<T>>, task: &T, on: &T) -> Option<Vec<T>> {
+pub fn cycle(edges: &BTreeMap<String, Vec<String>>, task: &str, on: &str) -> Option<Vec<String>> {
     // Which task a task was reached from; what begins the search was reached from nothing.
-    let mut from: BTreeMap<&T, Option<&T>> = BTreeMap::from([(on, None)]);
+    let mut from: BTreeMap<&str, Option<&str>> = BTreeMap::from([(on, None)]);
     let mut waiting = VecDeque::from([on]);
     while let Some(at) = waiting.pop_front() {
         if at == task {
-            let mut path = vec![at.clone()];
+            let mut path = vec![at.to_owned()];
             let mut step = at;
             while let Some(Some(before)) = from.get(step) {
-                path.push((*before).clone());
+                path.push((*before).to_owned());
                 step = before;
             }
-            path.push(task.clone());
+            path.push(task.to_owned());
             path.reverse();
             return Some(path);
         }
         for next in edges.get(at).into_iter().flatten() {
-            if !from.contains_key(next) {
+            if !from.contains_key(next.as_str()) {
                 from.insert(next, Some(at));
                 waiting.push_back(next);
             }
@@ -48,28 +48,31 @@ mod tests {
 
     use super::*;
 
-    fn edges<T: Ord + Copy>(pairs: impl IntoIterator<Item = (T, T)>) -> BTreeMap<T, Vec<T>> {
-        let mut edges: BTreeMap<T, Vec<T>> = BTreeMap::new();
+    fn edges(pairs: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
+        let mut edges: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (task, on) in pairs {
-            edges.entry(task).or_default().push(on);
+            let depends = edges.entry((*task).to_owned()).or_default();
+            depends.push((*on).to_owned());
         }
         edges
     }
 
     #[test]
     fn the_path_that_closes_is_the_shortest() {
-        let edges = edges([("b", "x"), ("x", "y"), ("y", "a"), ("b", "c"), ("c", "a")]);
-        assert_eq!(cycle(&edges, &"a", &"a").unwrap(), ["a", "a"]);
-        assert_eq!(cycle(&edges, &"a", &"c").unwrap(), ["a", "c", "a"]);
-        assert_eq!(cycle(&edges, &"a", &"b").unwrap(), ["a", "b", "c", "a"]);
-        assert_eq!(cycle(&edges, &"b", &"a"), None);
-        assert_eq!(cycle(&edges, &"a", &"unknown"), None);
+        let edges = edges(&[("b", "x"), ("x", "y"), ("y", "a"), ("b", "c"), ("c", "a")]);
+        assert_eq!(cycle(&edges, "a", "a").unwrap(), ["a", "a"]);
+        assert_eq!(cycle(&edges, "a", "c").unwrap(), ["a", "c", "a"]);
+        assert_eq!(cycle(&edges, "a", "b").unwrap(), ["a", "b", "c", "a"]);
+        assert_eq!(cycle(&edges, "b", "a"), None);
+        assert_eq!(cycle(&edges, "a", "unknown"), None);
     }
 
     #[test]
     fn a_long_chain_is_followed_to_its_end() {
-        let edges = edges((0..100_000).map(|number| (number, number + 1)));
-        let path = cycle(&edges, &100_000, &0).unwrap();
+        let name = |number: usize| format!("{number:06}");
+        let chain = (0..100_000).map(|number| (name(number), vec![name(number + 1)]));
+        let edges: BTreeMap<String, Vec<String>> = chain.collect();
+        let path = cycle(&edges, &name(100_000), &name(0)).unwrap();
         assert_eq!(path.len(), 100_002);
     }
 
@@ -98,14 +101,18 @@ mod tests {
             task in 0..7_u8,
             on in 0..7_u8,
         ) {
-            let edges = edges(pairs.iter().copied());
-            let found = cycle(&edges, &task, &on);
+            let mut edges: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for (task, on) in &pairs {
+                edges.entry(task.to_string()).or_default().push(on.to_string());
+            }
+            let found = cycle(&edges, &task.to_string(), &on.to_string());
             // The new edge lies on a cycle if its end leads back to its start.
             let closes = task == on || reached(&pairs, on).contains(&task);
             prop_assert_eq!(found.is_some(), closes);
             if let Some(path) = found {
-                prop_assert_eq!((path[0], path[1]), (task, on));
-                prop_assert_eq!(path.last(), Some(&task));
+                prop_assert_eq!(&path[0], &task.to_string());
+                prop_assert_eq!(&path[1], &on.to_string());
+                prop_assert_eq!(path.last().unwrap(), &task.to_string());
                 for step in path[1..].windows(2) {
                     prop_assert!(edges[&step[0]].contains(&step[1]), "{:?}", path);
                 }

@@ -225,7 +225,11 @@ fn answer(
             let body = refused.body.to_string();
             return http::send(stream, refused.status, &refused.headers, &body);
         }
-        Scenario::Edit(edit) if !(protocol.has_result)(&body) => (protocol.edit)(&body, edit),
+        Scenario::Edit(edit) if !(protocol.has_result)(&body) => {
+            let mut texts = Vec::new();
+            collect(body.clone(), &mut texts);
+            (protocol.edit)(&body, &edit.told_by(&texts))
+        }
         Scenario::Command(line) if !(protocol.has_result)(&body) => (protocol.command)(&body, line),
         _ => (protocol.text)(&body),
     };

@@ -22,7 +22,7 @@ pub(crate) enum Scenario {
 /// A change of a file that is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    /// The file, as an absolute path.
+    /// The file, as an absolute path. A `*` in it stands for the name that the CLI told its model: that of the task's worktree.
     pub(crate) file: PathBuf,
     /// Everything in it before, with a newline at the end.
     pub(crate) old: String,
@@ -43,6 +43,26 @@ pub(crate) enum Refusal {
     Overload,
     /// 500: a fault of the server.
     Fault,
+}
+
+impl Edit {
+    /// Returns the change with its file as the texts of a request name it.
+    ///
+    /// A model knows the directory that it works in from its CLI only.
+    pub(crate) fn told_by(&self, texts: &[String]) -> Self {
+        let mut edit = self.clone();
+        let file = self.file.to_string_lossy();
+        let Some((before, after)) = file.split_once('*') else {
+            return edit;
+        };
+        let told = texts.iter().find_map(|text| text.split_once(before));
+        let end = |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric());
+        if let Some((_, rest)) = told {
+            let name = &rest[..end(rest).unwrap_or(rest.len())];
+            edit.file = format!("{before}{name}{after}").into();
+        }
+        edit
+    }
 }
 
 impl Scenario {

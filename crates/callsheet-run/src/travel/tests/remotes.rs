@@ -270,4 +270,15 @@ fn a_remote_with_bad_objects_is_refused() {
     let error = b.bring().unwrap_err();
     insta::assert_snapshot!(told(&world, &error).replace(&bad, "[bad]"), @"`git fetch` failed with exit code 128: error: object [bad]: missingEmail: invalid author/committer line - missing email");
     assert_eq!(b.refs(), "");
+    a.git(&["push", "--quiet", "origin", &format!(":{BRANCH}")]);
+    let blob = a.git(&["rev-parse", "main:a.txt"]);
+    a.git(&[
+        "push",
+        "--quiet",
+        "origin",
+        &format!("{blob}:refs/callsheet/runs/r1"),
+    ]);
+    let error = b.bring().unwrap_err();
+    insta::assert_snapshot!(told(&world, &error), @"refs of task `t1` on remote `origin` are not commits");
+    assert_eq!(b.refs(), "");
 }
