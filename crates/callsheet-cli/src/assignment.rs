@@ -301,7 +301,7 @@ impl Assignment<'_> {
             return self.queue(&runner, out);
         }
         let script = run::script(self.project, &runner)?;
-        let desk = Desk::of(self.project)?;
+        let desk = Desk::of(self.project, out)?;
         // Everything that has to be as it is until the end is locked before anything is looked at.
         let workspace = desk.workspace(self.project, &self.task, self.order.in_place)?;
         let journey = Journey::new(self.project, &self.opened, &workspace, &self.task);
@@ -311,9 +311,7 @@ impl Assignment<'_> {
         let terms = self.terms(out)?;
         let (before, runs) = tasks::results(&self.opened, &self.task)?;
         let before = (before.as_deref(), &runs[..]);
-        for note in desk.ready(self.project, &workspace, &terms, before)? {
-            out.note(&note);
-        }
+        desk.ready(self.project, &workspace, &terms, before)?;
         let (sealed, prompt) = self.compose(&terms, &runner, out)?;
         let errand = Errand {
             sealed,

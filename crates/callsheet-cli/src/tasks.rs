@@ -101,11 +101,12 @@ pub(crate) struct Desk {
     pub(crate) program: PathBuf,
     /// The environment of this process.
     pub(crate) environment: BTreeMap<String, String>,
+    out: Output,
 }
 
 impl Desk {
     /// Finds out where the tasks of a project are worked on.
-    pub(crate) fn of(project: &Project) -> Result<Self, Failure> {
+    pub(crate) fn of(project: &Project, out: Output) -> Result<Self, Failure> {
         // The files of a run are on this machine, wherever its record is.
         store::make_folder(project)?;
         let program = std::env::current_exe()
@@ -115,6 +116,7 @@ impl Desk {
             home: store::folder(project),
             program,
             environment: run::environment(),
+            out,
         })
     }
 
@@ -155,22 +157,27 @@ impl Desk {
         workspace: &Workspace,
         terms: &Terms,
         (restore, runs): (Option<&str>, &[String]),
-    ) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
-        if !terms.in_place {
-            let wanted = Wanted {
-                base: &terms.base,
-                scope: &terms.scope,
-                restore,
-                runs,
-            };
-            let site = self.site(project);
-            let mut note = |line: &str| notes.push(line.to_owned());
-            progress::during("making the worktree ready", || {
-                workspace.ready(&site, &wanted, &mut note)
-            })?;
+    ) -> Result<(), Failure> {
+        if terms.in_place {
+            return Ok(());
         }
-        Ok(notes)
+        let wanted = Wanted {
+            base: &terms.base,
+            scope: &terms.scope,
+            restore,
+            runs,
+        };
+        let site = self.site(project);
+        let mut notes = Vec::new();
+        let mut note = |line: &str| notes.push(line.to_owned());
+        let made = progress::during("making the worktree ready", || {
+            workspace.ready(&site, &wanted, &mut note)
+        });
+        // They may say why it failed.
+        for note in notes {
+            self.out.note(&note);
+        }
+        Ok(made?)
     }
 }
 

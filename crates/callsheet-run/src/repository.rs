@@ -164,7 +164,7 @@ impl Repository {
     /// Runs git at the top of the work tree and returns what it printed.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, RunError> {
         let command = self.command(args);
-        ask_with(command, Stdio::null(), &name(args), QUICK, false)
+        ask_with(command, Stdio::null(), &name_of(args), QUICK, false)
     }
 
     /// Returns a git at the top of the work tree, not yet started.
@@ -268,7 +268,7 @@ impl RepositoryLock<'_> {
     /// Runs a git that changes the repository, made by [`Repository::command`] or [`Worktree::command`].
     pub fn change(&self, command: Command, bounds: Bounds) -> Result<Vec<u8>, RunError> {
         let args: Vec<&OsStr> = command.get_args().skip(2).collect();
-        let what = name(&args);
+        let what = name_of(&args);
         let held = self.file.try_clone();
         let held =
             held.map_err(|cause| RunError::refused(format!("cannot run `{what}`"), cause))?;
@@ -300,7 +300,7 @@ impl RepositoryLock<'_> {
 }
 
 /// Returns how a user would name a command of git.
-fn name<S: AsRef<OsStr>>(args: &[S]) -> String {
+pub(crate) fn name_of<S: AsRef<OsStr>>(args: &[S]) -> String {
     let mut words = args.iter().map(AsRef::as_ref);
     let first = words.find(|word| !word.as_encoded_bytes().starts_with(b"-"));
     let second = words

@@ -59,7 +59,7 @@ impl Rerun {
     fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let opened = run::open_to_write(project, out)?;
         let (run, task) = tasks::finished(&opened, &self.run)?;
-        let desk = tasks::Desk::of(project)?;
+        let desk = tasks::Desk::of(project, out)?;
         let workspace = Workspace::hold(&desk.site(project), task.id.as_str())?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let left = run::text(&tasks::document(&opened, &run)?, "/result");

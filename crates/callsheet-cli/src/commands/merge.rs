@@ -41,7 +41,7 @@ impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let opened = run::open_to_write(project, out)?;
         let task = tasks::find(&opened, &self.task)?;
-        let desk = Desk::of(project)?;
+        let desk = Desk::of(project, out)?;
         let workspace = desk.workspace(project, &task, false)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let opened = run::open_to_write(project, out)?;
-        let desk = Desk::of(project)?;
+        let desk = Desk::of(project, out)?;
         let is_sandboxed = sandbox::of(project, Place::Worktree)?.is_some();
         let runners = able(project, is_sandboxed);
         if runners.is_empty() {
@@ -195,9 +195,7 @@ fn prepare(
     journey.bring(out)?;
     journey.owe()?;
     let (before, runs) = tasks::results(opened, &task)?;
-    for note in desk.ready(project, &workspace, &terms, (before.as_deref(), &runs))? {
-        out.note(&note);
-    }
+    desk.ready(project, &workspace, &terms, (before.as_deref(), &runs))?;
     let (_, seal) = opened.sealed(queued.prompt.as_str())?;
     let errand = Errand {
         sealed: queued.prompt,

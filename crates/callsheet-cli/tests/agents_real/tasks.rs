@@ -19,7 +19,7 @@ use crate::model::{Edit, Model, ModelServer, Scenario};
 use crate::runner::settings;
 use crate::sandboxed;
 
-every_cli!(within_the_scope, outside_of_the_scope);
+every_cli!(within_the_scope, outside_of_the_scope, beside_the_user);
 
 /// The file that the task is about, before and after the agent; the check of the project passes afterwards only.
 const BEFORE: &str = "one\ntwo\n";
@@ -217,6 +217,49 @@ fn outside_of_the_scope(cli: Cli) {
     bench.assert_merged(&ran);
     let readme = fs::read_to_string(bench.desk.path("README.md")).unwrap();
     assert_eq!(readme, "read me\nmore\n");
+}
+
+/// What the user keeps in the main checkout and not in git comes along where the record says so, and nowhere else.
+fn beside_the_user(cli: Cli) {
+    let server = ModelServer::start();
+    let model = server.model(Scenario::Text);
+    let Some(bench) = Bench::new(cli, &model) else {
+        return;
+    };
+    let names = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"];
+    for name in names {
+        bench.desk.file(name, &format!("Words in {name}.\n"));
+    }
+    let hooks = json!({"hooks": {"Stop": []}}).to_string();
+    // The server is one that ends at once, so that no CLI waits for it.
+    let servers = json!({"mcpServers": {"files": {"command": "true"}}}).to_string();
+    for folder in [".claude", ".gemini"] {
+        bench.desk.file(&format!("{folder}/settings.json"), &hooks);
+    }
+    bench.desk.file(".claude/settings.local.json", &hooks);
+    bench.desk.file(".mcp.json", &servers);
+    let before = bench.main();
+    let ran = bench.run();
+    assert_eq!(ran.run["status"], "completed", "{}", ran.shown());
+    assert_eq!(bench.main(), before);
+    let texts = model.texts();
+    let came = |name: &&&str| {
+        let words = format!("Words in {name}.");
+        texts.iter().any(|text| text.contains(&words))
+    };
+    let came: Vec<_> = names.iter().filter(came).collect();
+    let (expected, ambient): (&[&str], _) = match cli {
+        Cli::Claude => (
+            &["CLAUDE.local.md"],
+            json!({"instructions": ["../../../CLAUDE.local.md"], "hooks": ["Stop"], "mcp_servers": ["files"]}),
+        ),
+        _ => (
+            &[],
+            json!({"instructions": [], "hooks": [], "mcp_servers": []}),
+        ),
+    };
+    assert_eq!(json!(came), json!(expected));
+    assert_eq!(ran.run["ambient"], ambient);
 }
 
 /// A worker does what whoever queues a run would do.

@@ -112,6 +112,8 @@ pub struct Ambient {
     pub hooks: BTreeMap<String, String>,
     /// Settings files, JSON or TOML, whose table of this name has MCP servers.
     pub mcp_servers: BTreeMap<String, String>,
+    /// Those of the files above that the CLI takes from the main checkout too, when it works in a worktree of it.
+    pub main: Vec<String>,
 }
 
 impl Sheet {

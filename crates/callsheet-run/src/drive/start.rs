@@ -96,6 +96,7 @@ pub(super) fn prepare(
             &job.runner.sheet,
             home.as_deref().filter(|_| !isolate),
             job.cwd,
+            job.task.map(|task| task.ground.repository().top()),
         ),
         delivered: Delivered {
             prompt: Some(handed(job.prompt, false)),

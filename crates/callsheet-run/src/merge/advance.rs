@@ -27,6 +27,9 @@ use crate::repository::{FILES, QUICK, Repository, RepositoryLock, Worktree};
 /// How long a lock on a ref may be that of a living git.
 const REF_LOCK: Duration = Duration::from_secs(2);
 
+/// How long another git may hold an index: editors look at it now and then.
+const INDEX_LOCK: Duration = Duration::from_secs(2);
+
 /// How often such a lock is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -114,7 +117,7 @@ pub fn heal(lock: &RepositoryLock<'_>, home: &Path) -> Result<(), RunError> {
     let Some(note) = Note::read(home)? else {
         return Ok(());
     };
-    Move { lock, note: &note }.heal()?;
+    Move { lock, note: &note }.heal(home)?;
     Note::remove(home)
 }
 
@@ -130,7 +133,7 @@ impl Move<'_> {
             return self.move_branch(reason);
         };
         let index_lock = IndexLock::of(worktree, &self.note.new);
-        if !index_lock.take()? {
+        if !index_lock.take_within(INDEX_LOCK)? {
             return Ok(Advanced::Blocked(format!(
                 "another git is at work in `{}`, or was killed there: `{}` exists",
                 worktree.path.display(),
@@ -162,23 +165,21 @@ impl Move<'_> {
         let args = ["read-tree", "-m", "-u", &self.note.old, &self.note.new];
         let written = self.lock.change(apart.command(&args), FILES);
         let moved = match written.and_then(|_| self.sync_index(apart)) {
-            Ok(()) => self.move_branch(reason),
-            Err(error) => Err(error),
-        };
-        if !matches!(moved, Ok(Advanced::Done)) {
-            restore(self.lock, apart, differences)?;
-            self.swap_index(apart.worktree)?;
-        }
-        match moved {
+            // If it cannot be told whether the branch moved, healing looks again.
+            Ok(()) => self.move_branch(reason)?,
             // Such as a filter that failed: the files of the commit cannot be written here.
             Err(RunError::Failed { said, .. }) => {
                 let path = apart.worktree.path.display();
                 let said = said.trim_start_matches("error: ");
-                let why = format!("cannot write the files of `{path}`: {said}");
-                Ok(Advanced::Blocked(why))
+                Advanced::Blocked(format!("cannot write the files of `{path}`: {said}"))
             }
-            moved => moved,
+            Err(error) => return Err(error),
+        };
+        if moved != Advanced::Done {
+            restore(self.lock, apart, differences)?;
+            self.swap_index(apart.worktree)?;
         }
+        Ok(moved)
     }
 
     /// Moves the branch if it is where it was.
@@ -206,7 +207,7 @@ impl Move<'_> {
         }
     }
 
-    fn heal(&self) -> Result<(), RunError> {
+    fn heal(&self, home: &Path) -> Result<(), RunError> {
         let Note {
             branch,
             old,
@@ -224,14 +225,16 @@ impl Move<'_> {
         for left in ["lock", "new", "new.lock"] {
             remove(&apart.index.with_extension(left))?;
         }
+        remove(&index_lock.draft())?;
         if index_lock.is_ours() {
             if self.lock.rev(&name)?.as_ref() == Some(new) {
                 self.swap_index(worktree)?;
-            } else {
+            } else if !is_below(&worktree.path, home) || worktree.is_plain(self.lock)? {
                 let differences = between(self.lock, old, new)?;
                 restore(self.lock, &apart, &differences)?;
                 self.swap_index(worktree)?;
             }
+            // Otherwise an agent has set something in its worktree since, which would be in force.
             index_lock.release()?;
         }
         remove(&apart.index)
@@ -281,6 +284,12 @@ impl Move<'_> {
             RunError::refused(format!("cannot write `{}`", current.display()), cause)
         })
     }
+}
+
+/// Tells whether a path lies in the home of the project, where the worktrees of tasks are.
+pub(super) fn is_below(path: &Path, home: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    real(path).starts_with(real(home))
 }
 
 fn index(worktree: &Worktree) -> PathBuf {

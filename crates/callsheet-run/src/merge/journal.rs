@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
 
@@ -15,6 +17,9 @@ use crate::repository::Worktree;
 
 /// The name of the note in the home of the project.
 const NAME: &str = "moving";
+
+/// How often a lock is tried.
+const TRY: Duration = Duration::from_millis(20);
 
 /// A branch on its way from one commit to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,15 +114,27 @@ impl IndexLock {
         }
     }
 
+    /// Takes the lock as soon as nobody else has it; false if that takes too long.
+    pub(super) fn take_within(&self, patience: Duration) -> Result<bool, RunError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let taken = self.take()?;
+            if taken || Instant::now() > deadline {
+                return Ok(taken);
+            }
+            thread::sleep(TRY);
+        }
+    }
+
     /// Takes the lock; false where somebody else has it.
     ///
     /// It is there with its text or not at all, wherever there are hard links.
     pub(super) fn take(&self) -> Result<bool, RunError> {
         let taken = || -> io::Result<()> {
-            let directory = self.path.parent().unwrap_or(Path::new("."));
-            let mut file = NamedTempFile::with_prefix_in("callsheet-", directory)?;
-            file.write_all(self.text.as_bytes())?;
-            match fs::hard_link(file.path(), &self.path) {
+            fs::write(self.draft(), &self.text)?;
+            let linked = fs::hard_link(self.draft(), &self.path);
+            fs::remove_file(self.draft())?;
+            match linked {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(cause),
                 Err(_) => File::create_new(&self.path)?.write_all(self.text.as_bytes()),
                 Ok(()) => Ok(()),
@@ -140,6 +157,11 @@ impl IndexLock {
 
     pub(super) fn release(&self) -> Result<(), RunError> {
         remove(&self.path)
+    }
+
+    /// Returns where the text is written before it becomes the lock.
+    pub(super) fn draft(&self) -> PathBuf {
+        self.path.with_file_name("callsheet-lock")
     }
 
     pub(super) fn path(&self) -> &Path {

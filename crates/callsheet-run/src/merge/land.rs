@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::advance::{Advanced, Step, advance, obstacle};
+use super::advance::{Advanced, Step, advance, is_below, obstacle};
 use crate::RunError;
 use crate::asked::ask_with;
 use crate::git::{unless_failed, values};
-use crate::repository::{QUICK, Repository};
+use crate::repository::{QUICK, Repository, Worktree};
 
 /// How often a base may move while a merge is checked.
 const ATTEMPTS: usize = 5;
@@ -86,9 +86,9 @@ pub fn merge(
     order: &Order<'_>,
     mut check: impl FnMut(&str) -> Result<Result<(), String>, RunError>,
 ) -> Result<Merged, RunError> {
-    if repository.rev(order.result)?.is_none() {
+    let Some(result) = repository.rev(order.result)? else {
         return Err(RunError::Input(format!("no commit `{}`", order.result)));
-    }
+    };
     if let Some(why) = task_on(repository, order)? {
         return Ok(Merged::Blocked { why });
     }
@@ -96,13 +96,13 @@ pub fn merge(
     for _ in 0..ATTEMPTS {
         super::heal(&repository.lock(order.home)?, order.home)?;
         let tip = tip(repository, order.base)?;
-        let tree = match trial(repository, &tip, order.result)? {
+        let tree = match trial(repository, &tip, &result)? {
             Trial::Nothing => return Ok(Merged::Already { base: tip }),
             Trial::Conflict(paths) => return Ok(Merged::Conflict { paths }),
             Trial::Tree(tree) => tree,
         };
         let identity = repository.identity()?;
-        let parents = [tip.as_str(), order.result];
+        let parents = [tip.as_str(), &result];
         let commit = repository.commit_tree(&tree, &parents, order.message, &identity)?;
         let step = Step {
             branch: order.base,
@@ -141,12 +141,10 @@ fn tip(repository: &Repository, base: &str) -> Result<String, RunError> {
 
 /// Tells of a task's worktree that has the base: what an agent works in does not follow a base.
 fn task_on(repository: &Repository, order: &Order<'_>) -> Result<Option<String>, RunError> {
-    let home = std::fs::canonicalize(order.home).unwrap_or_else(|_| order.home.to_owned());
     let worktrees = repository.worktrees()?;
-    let mut on = worktrees
-        .iter()
-        .filter(|found| found.branch.as_deref() == Some(order.base));
-    let found = on.find(|found| found.path.starts_with(&home));
+    let is_on = |found: &&Worktree| found.branch.as_deref() == Some(order.base);
+    let mut on = worktrees.iter().filter(is_on);
+    let found = on.find(|found| is_below(&found.path, order.home));
     Ok(found.map(|found| {
         let (base, path) = (order.base, found.path.display());
         format!("`{base}` is checked out in `{path}`, the worktree of a task")

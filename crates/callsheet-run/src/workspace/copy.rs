@@ -22,13 +22,13 @@ pub(super) fn copy(
 ) -> Result<(), RunError> {
     for name in &site.settings.copy {
         let from = site.root.join(name);
-        if from.symlink_metadata().is_err() {
+        let Ok(found) = from.symlink_metadata() else {
             note(&format!(
                 "`{name}` is not in the main checkout, so it is not copied"
             ));
             continue;
-        }
-        if !is_ignored(ground, name)? {
+        };
+        if !is_ignored(ground, name, found.is_dir())? {
             note(&format!("`{name}` is not copied: git does not ignore it"));
             continue;
         }
@@ -46,8 +46,19 @@ pub(super) fn copy(
     Ok(())
 }
 
-fn is_ignored(ground: &Ground, name: &str) -> Result<bool, RunError> {
-    match ground.git(&["check-ignore", "--quiet", "--", name]) {
+fn is_ignored(ground: &Ground, name: &str, is_directory: bool) -> Result<bool, RunError> {
+    // This one command refuses literal paths, and takes its arguments as such; a colon at the start would be special.
+    // A pattern that ends with a slash means directories only, and this one is not there yet.
+    let end = if is_directory { "/" } else { "" };
+    let path = format!("./{name}{end}");
+    let asked = [
+        "--no-literal-pathspecs",
+        "check-ignore",
+        "--quiet",
+        "--",
+        &path,
+    ];
+    match ground.git(&asked) {
         Ok(_) => Ok(true),
         Err(RunError::Failed { code: Some(1), .. }) => Ok(false),
         Err(error) => Err(error),

@@ -13,7 +13,7 @@ use callsheet::scope::ScopeGlobs;
 
 use super::{WORKTREES, Wanted};
 use crate::asked::{ask_with, file_of};
-use crate::repository::{Identity, Repository, RepositoryLock};
+use crate::repository::{Identity, Repository, RepositoryLock, name_of};
 use crate::{Bounds, RunError};
 
 /// What git may spend on one step; it may have to write every file of a large repository.
@@ -171,14 +171,7 @@ impl Ground {
         command.env("GIT_DIR", &self.admin);
         command.env("GIT_COMMON_DIR", self.repository.common_dir());
         command.envs(index.map(|index| ("GIT_INDEX_FILE", index)));
-        let what = args.first().map_or(OsStr::new(""), AsRef::as_ref);
-        ask_with(
-            command,
-            input,
-            &format!("git {}", what.display()),
-            BOUNDS,
-            false,
-        )
+        ask_with(command, input, &name_of(args), BOUNDS, false)
     }
 
     /// Returns the object that a name means, if there is one.

@@ -113,6 +113,7 @@ impl Workspace {
         let ground = &self.ground;
         {
             let locked = repository.lock(site.home)?;
+            crate::merge::heal(&locked, site.home)?;
             ground.heal()?;
             if ground.is_there() {
                 shown::bring_back(ground)?;
@@ -153,10 +154,12 @@ impl Workspace {
                 aside.display()
             ));
         }
+        // A tag may have the same name.
+        let start = format!("refs/heads/{}", wanted.base);
         locked.add_worktree(&NewWorktree {
             path: ground.path(),
             branch: ground.own_branch(),
-            start: wanted.base,
+            start: &start,
             files: false,
         })?;
         ground.fill(wanted.restore, exclude)

@@ -18,6 +18,7 @@ use crate::tasks::{find, state};
 ///
 /// Prints the id of the task. What a task asks for never changes afterwards.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 #[command(override_usage = "callsheet task add --title <TEXT> --write <GLOB>... [OPTIONS]")]
 #[command(after_help = "\
 Examples:

@@ -1,0 +1,1 @@
+//! A host that is cut off for longer than its lease.
