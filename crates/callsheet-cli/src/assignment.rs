@@ -41,7 +41,8 @@ pub(crate) struct Order {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Work in the main checkout instead of a worktree; there is no sandbox and no merge
+    /// Work in the main checkout instead of a worktree: you commit the work yourself, and there is a sandbox only if
+    /// `mode = true` asks for it
     #[arg(long)]
     pub(crate) in_place: bool,
 

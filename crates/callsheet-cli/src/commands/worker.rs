@@ -30,6 +30,8 @@ const QUEUED: usize = 1000;
 /// any number of machines share one queue. Ctrl-C stops the agent that is running, and then the worker.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 0 however the runs end; with 3 if no runner of the project can be started here.
+
 Examples:
   callsheet worker
   callsheet worker --drain
