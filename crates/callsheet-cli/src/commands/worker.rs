@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use callsheet_run::drive::{self, Able, Most};
+use callsheet_run::drive::{self, Able};
 use callsheet_run::sandbox::Place;
 use callsheet_run::tasks::Terms;
 use callsheet_run::{Interrupts, Resolved, RunError, document, find_program};
 use callsheet_store::{Claim, RunPage, RunState, Task, block_on};
 
-use crate::commands::exec::{Errand, TaskErrand, Texts};
+use crate::commands::exec::{self, Errand, TaskErrand, Texts};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
@@ -116,13 +116,7 @@ fn claim(
         .iter()
         .map(|runner| Able {
             runner,
-            most: Most {
-                project: settings.limits.runs,
-                account: settings
-                    .accounts
-                    .get(&runner.account)
-                    .and_then(|account| account.runs),
-            },
+            most: exec::most(project, runner),
         })
         .collect();
     drive::claim_next(
