@@ -200,7 +200,11 @@ impl Errand {
         // The files of a run are on this machine, wherever its record is.
         store::make_folder(project)?;
         let home = store::folder(project);
-        let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
+        // A worker has done so before it claimed the run.
+        let mut finished = match self.claim {
+            Some(_) => Vec::new(),
+            None => drive::settle(&opened.store, &opened.project, &home)?,
+        };
         run::tell_settled(&finished, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;

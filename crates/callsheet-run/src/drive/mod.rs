@@ -185,6 +185,11 @@ pub fn refuse(place: &Place<'_>, claim: &Claim, error: &RunError) {
     end::give_up(place, claim, error);
 }
 
+/// Finishes a claimed run that is stopped before its agent is started.
+pub fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
+    end::cancel(place, claim)
+}
+
 /// Where runs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
@@ -212,8 +217,11 @@ fn drive(
     ready: start::Ready,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    let driven = start::prepare(job, claim.clone(), ready, watcher)
-        .and_then(|started| watch::watch(job, started, watcher));
+    // Looking at a large repository takes its time.
+    let prepared = while_kept(job.store, claim, |_| {
+        start::prepare(job, claim.clone(), ready, watcher)
+    });
+    let driven = prepared.and_then(|started| watch::watch(job, started, watcher));
     let ended = match driven {
         Ok(ended) => ended,
         Err(error) => {

@@ -21,6 +21,8 @@ use super::{LEASE, Live, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
 use crate::supervisor;
+use crate::tasks::{self, Terms};
+use crate::workspace::Ground;
 use crate::{Limits, RunError, SomeLimits, adapter};
 
 /// How long a supervisor may take to end its agent.
@@ -32,45 +34,77 @@ const MOST_OUTPUT: u64 = 4 << 30;
 /// Tells whether there is nothing to settle: every run has its process, and no folder has lost its run.
 pub fn is_settled(store: &Store, project: &Project, home: &Path) -> Result<bool, RunError> {
     let folders = RunFolder::all(home);
-    let lost = folders.iter().any(|name| is_over(store, project, name));
+    let lost = (folders.iter()).any(|name| over(store, project, name).is_some());
     Ok(!lost && unsettled(store, project)?.is_empty())
 }
 
-/// Tells whether a folder belongs to a run that has finished.
-fn is_over(store: &Store, project: &Project, name: &str) -> bool {
-    let run = block_on(store.run(project, name));
-    run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name)
+/// Returns the run that a folder belongs to, if it has finished.
+fn over(store: &Store, project: &Project, name: &str) -> Option<Run> {
+    let run = block_on(store.run(project, name)).ok();
+    run.filter(|run| run.state == RunState::Finished && run.id.as_str() == name)
+}
+
+/// Keeps what an agent did here in a run that another machine took for lost: it knows nothing of it.
+fn keep_work(run: &Run, folder: &RunFolder, home: &Path) -> Result<(), RunError> {
+    let terms = Terms::of(run).filter(|terms| !terms.in_place);
+    let (Some(task), Some(terms)) = (run.task, terms) else {
+        return Ok(());
+    };
+    if !folder.before().exists() {
+        return Ok(());
+    }
+    await_supervisor(folder);
+    supervisor::end_marked(run.id.as_str());
+    let root = home.parent().unwrap_or(home);
+    tasks::park(
+        &Ground::of(root, home, task.as_str())?,
+        &terms,
+        run.id.as_str(),
+    )
 }
 
 /// Returns the runs that say they are running, while the process that ran them is gone or has let its lease run out.
+///
+/// Whoever asks holds no run, so that one of this very process is one that it has given up.
 fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
-    let now = now();
+    let (now, here) = (now(), Worker::here()?.to_string());
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
         let left = run.lease_until.map(|until| until - now);
-        is_lost(Worker::is_alive(worker), left)
+        worker == here || is_lost(Worker::is_alive(worker), left)
     });
     Ok(running)
 }
 
 /// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
+///
+/// The process must not hold a run meanwhile. A run that cannot be settled does not keep others from it.
 pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>, RunError> {
-    let mut settled = Vec::new();
+    let (mut settled, mut failed) = (Vec::new(), None);
     for run in unsettled(store, project)? {
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
         if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
-            settled.push(settle_one(store, project, home, claim)?);
+            match settle_one(store, project, home, claim) {
+                Ok(run) => settled.push(run),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
     }
     for name in RunFolder::all(home) {
-        if is_over(store, project, &name) {
+        let folder = RunFolder::of(home, &name);
+        match over(store, project, &name) {
             // Whoever comes next tries again.
-            let _ = RunFolder::of(home, &name).remove();
+            Some(run) if keep_work(&run, &folder, home).is_ok() => drop(folder.remove()),
+            _ => {}
         }
     }
-    Ok(settled)
+    match failed {
+        Some(error) if settled.is_empty() => Err(error),
+        // What was settled has to be told; the other one is tried again by whoever comes next.
+        _ => Ok(settled),
+    }
 }
 
 fn settle_one(

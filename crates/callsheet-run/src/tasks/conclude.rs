@@ -103,6 +103,22 @@ pub(crate) fn conclude(
     Ok(outcome)
 }
 
+/// Returns what goes into the outcome of a run without evidence here: no agent was started, or it was on another machine.
+///
+/// Whatever is in a worktree of the task then is not what the run left.
+pub(crate) fn unseen(terms: &Terms) -> Value {
+    let pending = |check| Checked::pending(check, "the agent was never started, or lost");
+    let mut outcome = json!(Changes::default());
+    outcome["checks"] = terms
+        .checks
+        .iter()
+        .map(|check| json!(pending(check)))
+        .collect();
+    outcome["violations"] = json!([]);
+    outcome["main"] = json!({"changed": []});
+    outcome
+}
+
 fn globs(patterns: &[String]) -> Result<ScopeGlobs, RunError> {
     ScopeGlobs::new("exclude", patterns).map_err(|error| RunError::Input(error.to_string()))
 }
