@@ -303,7 +303,8 @@ impl Assignment<'_> {
         let script = run::script(self.project, &runner)?;
         let desk = Desk::of(self.project, out)?;
         // Everything that has to be as it is until the end is locked before anything is looked at.
-        let workspace = desk.workspace(self.project, &self.task, self.order.in_place)?;
+        let workspace =
+            desk.workspace(self.project, &self.opened, &self.task, self.order.in_place)?;
         let journey = Journey::new(self.project, &self.opened, &workspace, &self.task);
         journey.bring(out)?;
         journey.owe()?;

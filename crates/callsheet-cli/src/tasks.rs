@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use callsheet_run::sandbox::{Place, Sandbox};
 use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
 use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
-use callsheet_run::{Interrupts, document};
+use callsheet_run::{Interrupts, document, drive};
 use callsheet_store::{Annotation, Id, Run, RunState, StoreError, Task, block_on};
 use serde_json::Value;
 
@@ -126,6 +126,7 @@ impl Desk {
             root: &self.root,
             home: &self.home,
             settings: &project.settings.workspace,
+            program: &self.program,
             environment: &self.environment,
         }
     }
@@ -135,19 +136,24 @@ impl Desk {
         self.home.join("worktrees")
     }
 
-    /// Takes the workspace of a task.
+    /// Takes the workspace of a task, with every run in it in a true state.
     pub(crate) fn workspace(
         &self,
         project: &Project,
+        opened: &Opened,
         task: &Task,
         in_place: bool,
     ) -> Result<Workspace, Failure> {
-        let site = self.site(project);
-        Ok(if in_place {
-            Workspace::hold_in_place(&site)?
+        let Site { root, home, .. } = self.site(project);
+        let workspace = if in_place {
+            Workspace::hold_in_place(root, home)?
         } else {
-            Workspace::hold(&site, task.id.as_str())?
-        })
+            Workspace::hold(root, home, task.id.as_str())?
+        };
+        // What a killed process left is put on record before anything changes there.
+        let settled = drive::settle(&opened.runs(home), Some(&workspace))?;
+        run::tell_settled(&settled, self.out);
+        Ok(workspace)
     }
 
     /// Makes a worktree ready for an agent; the main checkout is taken as it is.
@@ -196,8 +202,14 @@ pub(crate) fn results(
 pub(crate) fn check_sandbox(
     project: &Project,
     workspace: &Workspace,
+    in_place: bool,
 ) -> Result<Option<Sandbox>, Failure> {
-    let given = sandbox::of(project, Place::Worktree)?;
+    let place = if in_place {
+        Place::Project
+    } else {
+        Place::Worktree
+    };
+    let given = sandbox::of(project, place)?;
     Ok(given.map(|given| {
         let mut write = workspace.writable(given);
         write.push(workspace.ground().path().to_owned());

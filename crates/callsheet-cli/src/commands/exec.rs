@@ -200,7 +200,8 @@ impl Errand {
         // The files of a run are on this machine, wherever its record is.
         store::make_folder(project)?;
         let home = store::folder(project);
-        let mut finished = drive::settle(&opened.store, &opened.project, &home)?;
+        let held = self.task.as_ref().map(|task| &task.workspace);
+        let mut finished = drive::settle(&opened.runs(&home), held)?;
         run::tell_settled(&finished, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;

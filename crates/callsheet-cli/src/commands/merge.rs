@@ -42,7 +42,7 @@ impl Args {
         let opened = run::open_to_write(project, out)?;
         let task = tasks::find(&opened, &self.task)?;
         let desk = Desk::of(project, out)?;
-        let workspace = desk.workspace(project, &task, false)?;
+        let workspace = desk.workspace(project, &opened, &task, false)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;
         check(&state)?;
@@ -51,7 +51,7 @@ impl Args {
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
-        let sandbox = tasks::check_sandbox(project, &workspace)?;
+        let sandbox = tasks::check_sandbox(project, &workspace, false)?;
         let base = tasks::base(&task);
         let landing = Landing {
             checks: Rerun {

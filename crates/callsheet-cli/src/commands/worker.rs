@@ -61,7 +61,7 @@ impl Args {
         let mut taken = 0_usize;
         while interrupts.count() == 0 {
             // Runs that lost their process are settled before anything new is taken; a server may be out of reach.
-            let settled = drive::settle(&opened.store, &opened.project, &store::folder(project));
+            let settled = drive::settle(&opened.runs(&store::folder(project)), None);
             run::tell_settled(&settled.unwrap_or_default(), out);
             travel::publish_left(project, &opened, &desk, out);
             match claim(project, &opened, &runners) {
@@ -144,12 +144,7 @@ fn execute(project: &Project, desk: &Desk, claim: &Claim, out: Output) -> Result
         Ok(prepared) => prepared,
         Err(failure) => {
             let error = RunError::NotNow(failure.text());
-            let place = drive::Place {
-                store: &opened.store,
-                project: &opened.project,
-                home: &store::folder(project),
-            };
-            drive::refuse(&place, claim, &error);
+            drive::refuse(&opened.runs(&store::folder(project)), claim, &error);
             return Err(failure);
         }
     };
@@ -190,7 +185,7 @@ fn prepare(
         .resolve(&name, project.root(), sandbox.is_some())?;
     runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
     let script = run::script(project, &runner)?;
-    let workspace = desk.workspace(project, &task, terms.in_place)?;
+    let workspace = desk.workspace(project, opened, &task, terms.in_place)?;
     let journey = Journey::new(project, opened, &workspace, &task);
     journey.bring(out)?;
     journey.owe()?;

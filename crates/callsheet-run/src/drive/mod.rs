@@ -29,6 +29,7 @@ pub use clocks::Expired;
 pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
+pub(crate) use worker::{Alive, Worker};
 
 use crate::account::Asker;
 use crate::checks::Checked;
@@ -212,18 +213,14 @@ fn drive(
     ready: start::Ready,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    let driven = start::prepare(job, claim.clone(), ready, watcher)
-        .and_then(|started| watch::watch(job, started, watcher));
-    let ended = match driven {
-        Ok(ended) => ended,
-        Err(error) => {
-            if matches!(error, RunError::Refused { .. }) {
-                let place = Place::of(job);
-                end::give_up(&place, claim, &error);
-            }
-            return Err(error);
+    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at.
+    let started = start::prepare(job, claim.clone(), ready, watcher)
+        .inspect_err(|error| end::give_up(&Place::of(job), claim, error))?;
+    let ended = watch::watch(job, started, watcher).inspect_err(|error| {
+        if matches!(error, RunError::Refused { .. }) {
+            end::give_up(&Place::of(job), claim, error);
         }
-    };
+    })?;
     let scene = end::Scene {
         store: job.store,
         project: job.project,
@@ -232,6 +229,7 @@ fn drive(
         account: &job.runner.account,
         runner: &job.runner.name,
         bench: Some((job.program, job.environment)),
+        ground: job.task.map(|task| task.ground),
     };
     end::end(&scene, ended, watcher)
 }

@@ -17,11 +17,12 @@ use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
 use super::worker::{Worker, is_lost};
-use super::{LEASE, Live, Watcher};
+use super::{LEASE, Live, Place, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
-use crate::supervisor;
-use crate::{Limits, RunError, SomeLimits, adapter};
+use crate::tasks::Terms;
+use crate::workspace::{Ground, Workspace};
+use crate::{Limits, RunError, SomeLimits, adapter, merge, supervisor};
 
 /// How long a supervisor may take to end its agent.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,11 +30,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of each stream is taken; what a run may write at most is not known any more.
 const MOST_OUTPUT: u64 = 4 << 30;
 
-/// Tells whether there is nothing to settle: every run has its process, and no folder has lost its run.
-pub fn is_settled(store: &Store, project: &Project, home: &Path) -> Result<bool, RunError> {
+/// Tells whether there is nothing to settle: every run has its process, no folder has lost its run, and no merge is half done.
+pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
     let folders = RunFolder::all(home);
     let lost = folders.iter().any(|name| is_over(store, project, name));
-    Ok(!lost && unsettled(store, project)?.is_empty())
+    Ok(!lost && !merge::is_moving(home)? && unsettled(store, project)?.is_empty())
 }
 
 /// Tells whether a folder belongs to a run that has finished.
@@ -55,13 +61,28 @@ fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
 }
 
 /// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
-pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>, RunError> {
+///
+/// `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
+/// it before they change anything there.
+pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
+    // The next merge says what is wrong, if that cannot be done.
+    let _ = merge::heal_left(root(home), home);
     let mut settled = Vec::new();
     for run in unsettled(store, project)? {
+        let taken = match take(&run, home, held) {
+            Err(RunError::NotNow(_)) => continue,
+            taken => taken.unwrap_or_default(),
+        };
+        let ground = taken.as_ref().or(held.filter(|held| is_in(&run, held)));
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
         if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
-            settled.push(settle_one(store, project, home, claim)?);
+            settled.push(settle_one(place, claim, ground.map(Workspace::ground))?);
         }
     }
     for name in RunFolder::all(home) {
@@ -73,12 +94,38 @@ pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>,
     Ok(settled)
 }
 
-fn settle_one(
-    store: &Store,
-    project: &Project,
-    home: &Path,
-    claim: Claim,
-) -> Result<Run, RunError> {
+/// Returns the main checkout of the project whose directory this is.
+fn root(home: &Path) -> &Path {
+    home.parent().unwrap_or(home)
+}
+
+/// Takes the workspace of a run, unless it has none or this process has it already.
+fn take(run: &Run, home: &Path, held: Option<&Workspace>) -> Result<Option<Workspace>, RunError> {
+    let (Some(task), Some(terms)) = (run.task, Terms::of(run)) else {
+        return Ok(None);
+    };
+    if held.is_some_and(|held| is_in(run, held)) {
+        Ok(None)
+    } else if terms.in_place {
+        Workspace::hold_in_place(root(home), home).map(Some)
+    } else {
+        Workspace::hold(root(home), home, task.as_str()).map(Some)
+    }
+}
+
+/// Tells whether a run took place in a workspace.
+fn is_in(run: &Run, workspace: &Workspace) -> bool {
+    let is_in_place = Terms::of(run).is_some_and(|terms| terms.in_place);
+    run.task
+        .is_some_and(|task| workspace.is_of(task.as_str(), is_in_place))
+}
+
+fn settle_one(place: &Place<'_>, claim: Claim, ground: Option<&Ground>) -> Result<Run, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
     let folder = RunFolder::of(home, claim.run.id.as_str());
     let known = known(&folder);
     await_supervisor(&folder);
@@ -116,6 +163,7 @@ fn settle_one(
         account: &account,
         runner: &runner,
         bench: None,
+        ground,
     };
     let none = SomeLimits::default();
     end::end(

@@ -103,6 +103,13 @@ pub(crate) fn conclude(
     Ok(outcome)
 }
 
+/// Returns what goes into the outcome of a run of which nothing can be told.
+pub(crate) fn nothing(terms: &Terms, why: &str) -> Value {
+    let pending = |check| Checked::pending(check, why);
+    let checks: Vec<Checked> = terms.checks.iter().map(pending).collect();
+    json!({"checks": checks, "violations": []})
+}
+
 fn globs(patterns: &[String]) -> Result<ScopeGlobs, RunError> {
     ScopeGlobs::new("exclude", patterns).map_err(|error| RunError::Input(error.to_string()))
 }
@@ -143,7 +150,7 @@ fn check_all(
         let tree = tree_now(ended.ground, ended.folder)?;
         let place = checks::Place {
             program: bench.program,
-            cwd: ended.ground.path(),
+            ground: ended.ground,
             folder: ended.folder,
             run: &run,
             environment: bench.environment,
