@@ -48,6 +48,13 @@ impl Args {
         check(&state)?;
         let newest = tasks::newest(&workspace, &state)?;
         let (newest, result) = newest.ok_or_else(|| nothing(&state))?;
+        let began = state
+            .runs
+            .first()
+            .and_then(|one| run::text(&one.document, "/start_head"));
+        if began.as_deref() == Some(result.as_str()) {
+            return Err(nothing(&state));
+        }
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
