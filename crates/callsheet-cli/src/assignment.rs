@@ -41,7 +41,8 @@ pub(crate) struct Order {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Work in the main checkout instead of a worktree; there is no sandbox and no merge
+    /// Work in the main checkout instead of a worktree: you commit the work yourself, and there is a sandbox only if
+    /// `mode = true` asks for it
     #[arg(long)]
     pub(crate) in_place: bool,
 
@@ -306,12 +307,12 @@ impl Assignment<'_> {
             desk.workspace(self.project, &self.opened, &self.task, self.order.in_place)?;
         let journey = Journey::new(self.project, &self.opened, &workspace, &self.task);
         journey.bring(out)?;
-        journey.owe()?;
         // The agent may be started from a branch that moved; what it is judged by is fixed here.
         let terms = self.terms(out)?;
         let (before, runs) = tasks::results(&self.opened, &self.task)?;
         let before = (before.as_deref(), &runs[..]);
         desk.ready(self.project, &workspace, &terms, before)?;
+        journey.owe(None)?;
         let (sealed, prompt) = self.compose(&terms, &runner, out)?;
         let errand = Errand {
             sealed,
@@ -334,7 +335,7 @@ impl Assignment<'_> {
         let done = errand.run(self.project, &mut runner, out)?;
         if let Some(errand) = &errand.task {
             let journey = Journey::new(self.project, &self.opened, &errand.workspace, &self.task);
-            if let Err(failure) = journey.publish(out) {
+            if let Err(failure) = journey.publish(true, out) {
                 out.warn(&format!(
                     "other machines do not have this run yet: {}",
                     failure.text()

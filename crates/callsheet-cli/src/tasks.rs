@@ -36,7 +36,13 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
     }
     block_on(opened.store.task(&opened.project, name)).map_err(|error| match &error {
         StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
-            Failure::input(error.to_string()).hint(hint)
+            // Whoever has just seen a run end has its id at hand.
+            let run = block_on(opened.store.run(&opened.project, name));
+            match run.ok().and_then(|run| run.task) {
+                Some(task) => Failure::input(format!("`{name}` is a run, not a task"))
+                    .hint(format!("it is a run of task `{task}`")),
+                None => Failure::input(error.to_string()).hint(hint),
+            }
         }
         _ => error.into(),
     })
@@ -44,7 +50,13 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
 
 /// Finds a run of a task that is over, and its task.
 pub(crate) fn finished(opened: &Opened, name: &str) -> Result<(Run, Task), Failure> {
-    let run = run::find(opened, name)?;
+    let run = run::find(opened, name).map_err(|failure| {
+        match block_on(opened.store.task(&opened.project, name)) {
+            Ok(task) => Failure::input(format!("`{name}` is a task, not a run"))
+                .hint(format!("`callsheet task show {}` lists its runs", task.id)),
+            Err(_) => failure,
+        }
+    })?;
     let Some(task) = run.task else {
         return Err(
             Failure::input(format!("run `{}` is not a run of a task", run.id))

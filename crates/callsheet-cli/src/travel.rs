@@ -4,9 +4,8 @@
 
 use std::path::PathBuf;
 
-use callsheet_run::tasks::{self as observed, Terms};
 use callsheet_run::travel::{self, Delivery, Parcel, Tip};
-use callsheet_run::workspace::{Ground, Workspace};
+use callsheet_run::workspace::{Ground, Workspace, result_ref};
 use callsheet_store::{Id, RunState, Task, block_on};
 use serde_json::json;
 
@@ -43,9 +42,10 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// Tells whether other machines may have runs of the task.
+    /// Tells whether other machines may have runs of the task; the main checkout is everybody's own.
     fn is_shared(&self) -> bool {
-        self.opened.store.location().file().is_none()
+        let is_in_place = self.ground.path() == self.ground.repository().top();
+        self.opened.store.location().file().is_none() && !is_in_place
     }
 
     fn runs(&self) -> Result<Vec<String>, Failure> {
@@ -84,8 +84,8 @@ impl<'a> Journey<'a> {
         Ok(())
     }
 
-    /// Hands what this machine has of the task to the others.
-    pub(crate) fn publish(&self, out: Output) -> Result<(), Failure> {
+    /// Hands what this machine has of the task to the others; `owns_newest` says that its newest run was here.
+    pub(crate) fn publish(&self, owns_newest: bool, out: Output) -> Result<(), Failure> {
         if !self.is_shared() {
             return Ok(());
         }
@@ -94,20 +94,44 @@ impl<'a> Journey<'a> {
         let repository = self.ground.repository();
         match self.remote()? {
             Some(remote) => {
-                let delivery = travel::publish_to_remote(repository, &parcel, &remote, true)?;
+                let delivery =
+                    travel::publish_to_remote(repository, &parcel, &remote, owns_newest)?;
                 tell(&delivery, out);
             }
-            None => {
-                if let Some(bundle) = travel::pack(repository, &parcel)? {
-                    let refs = json!({"branch": parcel.branch, "runs": parcel.runs});
-                    let store = &self.opened.store;
-                    block_on(store.put_branch(&self.opened.project, self.task.id, &refs, bundle))?;
-                }
-            }
+            None => while !self.put(&parcel, owns_newest, out)? {},
         }
         // Without the note nothing is left to hand over.
         let _ = std::fs::remove_file(self.note());
         Ok(())
+    }
+
+    /// Puts the branch into the store; `false` where another machine was faster.
+    fn put(&self, parcel: &Parcel<'_>, owns_newest: bool, out: Output) -> Result<bool, Failure> {
+        let (repository, home) = (self.ground.repository(), self.ground.home());
+        let (store, project) = (&self.opened.store, &self.opened.project);
+        let stored = block_on(store.branch(project, self.task.id))?;
+        // What others have put there stays in it.
+        let delivery = match &stored {
+            Some(stored) if owns_newest => {
+                travel::unpack_results(repository, home, parcel, &stored.bundle).map(Some)?
+            }
+            Some(stored) => travel::unpack(repository, home, parcel, &stored.bundle).map(Some)?,
+            None => None,
+        };
+        if let Some(delivery) = delivery {
+            tell(&delivery, out);
+        }
+        let Some(bundle) = travel::pack(repository, parcel)? else {
+            return Ok(true);
+        };
+        let refs = json!({"branch": parcel.branch, "runs": parcel.runs});
+        let seen = stored.map(|stored| stored.at);
+        Ok(block_on(store.put_branch(
+            project,
+            self.task.id,
+            seen,
+            (&refs, bundle),
+        ))?)
     }
 
     fn parcel<'p>(&'p self, runs: &'p [String], base: &'p str) -> Parcel<'p> {
@@ -123,12 +147,15 @@ impl<'a> Journey<'a> {
         note(self.ground, self.task.id)
     }
 
-    /// Notes that this machine has work of the task that the others do not have.
-    pub(crate) fn owe(&self) -> Result<(), Failure> {
+    /// Notes that this machine has work of a run of the task that the others do not have.
+    ///
+    /// The worktree is ready: whatever is in it from here on may be work.
+    pub(crate) fn owe(&self, run: Option<Id>) -> Result<(), Failure> {
         if !self.is_shared() {
             return Ok(());
         }
-        std::fs::write(self.note(), "")
+        let run = run.map(|run| run.to_string()).unwrap_or_default();
+        std::fs::write(self.note(), run)
             .map_err(|cause| Failure::refused("cannot note what is to be handed over", &cause))
     }
 }
@@ -148,7 +175,7 @@ fn tell(delivery: &Delivery, out: Output) {
             "another machine has gone another way with this task: its branch is at {tip}"
         )),
         Tip::InUse { worktree, why } => {
-            out.note(&format!("`{}` stays as it is: {why}", worktree.display()))
+            out.note(&format!("`{}` stays as it is: {why}", worktree.display()));
         }
         Tip::Absent | Tip::Same | Tip::Newer | Tip::Moved => {}
     }
@@ -188,14 +215,23 @@ fn publish_one(
         // Somebody works on it.
         return Ok(());
     };
+    let journey = Journey::new(project, opened, &workspace, &task);
+    let noted = std::fs::read_to_string(journey.note()).unwrap_or_default();
     let runs = block_on(opened.store.runs_of_task(&opened.project, task.id))?;
-    if let Some(newest) = runs.last() {
-        if newest.state != RunState::Finished {
-            return Ok(());
-        }
-        if let Some(terms) = Terms::of(newest) {
-            observed::park(workspace.ground(), &terms, newest.id.as_str())?;
-        }
+    let ours = runs.iter().rfind(|run| run.id.as_str() == noted);
+    let Some(newest) = runs.last() else {
+        return Ok(());
+    };
+    if ours.unwrap_or(newest).state != RunState::Finished {
+        return Ok(());
     }
-    Journey::new(project, opened, &workspace, &task).publish(out)
+    let kept = || -> Result<bool, Failure> {
+        let name = result_ref(newest.id.as_str());
+        Ok(workspace.ground().repository().rev(&name)?.is_some())
+    };
+    let owns_newest = match ours {
+        Some(run) => run.id == newest.id,
+        None => kept()?,
+    };
+    journey.publish(owns_newest, out)
 }

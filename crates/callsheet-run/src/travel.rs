@@ -21,7 +21,7 @@ mod header;
 mod network;
 mod place;
 
-pub use bundle::{pack, unpack};
+pub use bundle::{pack, unpack, unpack_results};
 pub use network::{bring_from_remote, publish_to_remote};
 
 /// What git may spend on a remote or on a pack.

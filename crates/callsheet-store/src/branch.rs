@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 
 use crate::db::{Row, Value};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, mark, task};
 
 /// The most bytes that the bundle of a branch may have.
@@ -31,14 +31,16 @@ pub struct Branch {
 }
 
 impl Store {
-    /// Keeps the branch of a task, in the place of the one that was kept before.
+    /// Keeps the branch of a task in the place of the one that was kept at `seen`; none is there where that is nothing.
+    ///
+    /// `false` where another one is there by now, and nothing changes: whoever asks has to look at that one first.
     pub async fn put_branch(
         &self,
         project: &Project,
         task: Id,
-        refs: &Json,
-        bundle: Vec<u8>,
-    ) -> Result<(), StoreError> {
+        seen: Option<i64>,
+        (refs, bundle): (&Json, Vec<u8>),
+    ) -> Result<bool, StoreError> {
         if bundle.len() > LARGEST {
             let why = format!(
                 "the branch of task `{task}` has {} bytes; the store keeps at most {LARGEST}",
@@ -48,13 +50,20 @@ impl Store {
         }
         let (project, refs) = (project.key, refs.to_string());
         self.write(move |tx| {
+            project::lock(tx, project)?;
             let key = task::key(tx, project, task)?;
-            let at = tx.now()?;
+            let there = tx.first(AT, &[key.into()])?;
+            let there = there.map(|row| row.int(0)).transpose()?;
+            if there != seen {
+                return Ok(false);
+            }
+            // No two of a task have the same time.
+            let at = there.map_or(0, |there| there + 1).max(tx.now()?);
             let columns = [key.into(), at.into(), (&refs).into(), (&*bundle).into()];
             let mark = mark_of(&columns);
             let [key, at, refs, bundle] = columns;
             tx.execute(PUT, &[key, at, refs, bundle, mark.into()])
-                .map(|_| ())
+                .map(|_| true)
         })
         .await
     }

@@ -16,7 +16,10 @@ use crate::StoreError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a server may leave what was sent to it without an answer of its network.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection may be quiet before it is tried whether the server is still there.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// The place of a store.
 #[derive(Clone)]
@@ -123,6 +126,12 @@ impl FromStr for Server {
         }
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
+        }
+        // A server that took a request and is cut off before it answers would be waited for for hours.
+        if !rest.contains("keepalives") {
+            config.keepalives_idle(QUIET);
+            config.keepalives_interval(QUIET);
+            config.keepalives_retries(2);
         }
         Ok(Self(Box::new(config)))
     }

@@ -32,7 +32,7 @@ enum Command {
 /// is worth something only for the tree that it ran on. The new results stand beside the old ones, and the newest counts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits with 1 if a required check did not pass.
+Exits with 1 if a required check did not pass; with 3 if the worktree is not as the run left it.
 
 Examples:
   callsheet checks rerun 1m7f6zd4

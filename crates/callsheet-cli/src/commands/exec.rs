@@ -212,7 +212,11 @@ impl Errand {
         store::make_folder(project)?;
         let home = store::folder(project);
         let held = self.task.as_ref().map(|task| &task.workspace);
-        let mut finished = drive::settle(&opened.runs(&home), held)?;
+        // A worker has done so before it claimed the run.
+        let mut finished = match self.claim {
+            Some(_) => Vec::new(),
+            None => drive::settle(&opened.runs(&home), held)?,
+        };
         run::tell_settled(&finished, out);
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;

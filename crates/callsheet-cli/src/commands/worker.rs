@@ -1,7 +1,7 @@
 //! `worker`: claims queued runs of the project and runs them, one after the other.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callsheet_run::drive::{self, Able};
 use callsheet_run::sandbox::Place;
@@ -21,6 +21,9 @@ use crate::{run, sandbox};
 /// How long to wait for news before looking again: a lease may have run out, or an account may be free again.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long a workspace that is in use or a remote that is out of reach is tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// How many queued runs are looked at to say why nothing is taken.
 const QUEUED: usize = 1000;
 
@@ -30,6 +33,8 @@ const QUEUED: usize = 1000;
 /// any number of machines share one queue. Ctrl-C stops the agent that is running, and then the worker.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 0 however the runs end; with 3 if no runner of the project can be started here.
+
 Examples:
   callsheet worker
   callsheet worker --drain
@@ -54,38 +59,220 @@ impl Args {
         }
         let names: Vec<&str> = runners.iter().map(|runner| runner.name.as_str()).collect();
         out.say(&format!("waiting for runs of {}", names.join(", ")));
-        let mut interrupts = Interrupts::catch()?;
-        let mut news = opened.store.follow(&opened.project, i64::MAX)?;
-        let mut taken = 0_usize;
-        while interrupts.count() == 0 {
-            // Runs that lost their process are settled before anything new is taken; a server may be out of reach.
-            let settled = drive::settle(&opened.runs(&store::folder(project)), None);
-            run::tell_settled(&settled.unwrap_or_default(), out);
-            travel::publish_left(project, &opened, &desk, out);
-            match claim(project, &opened, &runners) {
+        let mut worker = Worker {
+            project,
+            opened,
+            desk,
+            runners,
+            interrupts: Interrupts::catch()?,
+            complaint: None,
+            taken: 0,
+            out,
+        };
+        worker.work(self.drain)?;
+        match worker.tell_left() {
+            // Whoever stops a worker need not wait for its server.
+            Err(failure) if self.drain => return Err(failure),
+            _ => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Somebody who takes runs, one after the other.
+struct Worker<'a> {
+    project: &'a Project,
+    opened: Opened,
+    desk: Desk,
+    runners: Vec<Resolved>,
+    interrupts: Interrupts,
+    /// What was said last about a store that refuses.
+    complaint: Option<String>,
+    taken: usize,
+    out: Output,
+}
+
+impl Worker<'_> {
+    /// Takes runs until somebody stops it; with `drain` until there is none that it can take.
+    fn work(&mut self, drain: bool) -> Result<(), Failure> {
+        let out = self.out;
+        let mut news = self.opened.store.follow(&self.opened.project, i64::MAX)?;
+        while self.interrupts.count() == 0 {
+            match self.look() {
                 Ok(Some(claim)) => {
-                    taken += 1;
+                    self.taken += 1;
                     let id = claim.run.id;
                     out.say(&format!("run {id}"));
-                    if let Err(failure) = execute(project, &desk, &claim, out) {
-                        // What it left is settled below, or by whoever comes next.
+                    if let Err(failure) = self.execute(&claim) {
+                        // What it left is settled by the next look, here or elsewhere.
                         out.warn(&format!("run {id}: {}", failure.text()));
                     }
                 }
-                Ok(None) if self.drain => break,
+                Ok(None) if drain => break,
                 Ok(None) => {
+                    self.complaint = None;
                     news.wait(LOOK)?;
                 }
                 // A server that cannot be reached comes back; a worker outlives that.
-                Err(RunError::Store(error)) if !self.drain => {
-                    out.warn(&error.to_string());
+                Err(RunError::Store(error)) if !drain => {
+                    let told = Some(error.to_string());
+                    if self.complaint != told {
+                        out.warn(&error.to_string());
+                        self.complaint = told;
+                    }
                     std::thread::sleep(LOOK);
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        tell_left(&opened, taken, out)?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
+    }
+
+    /// Settles runs that lost their process, hands over what was left, and claims the next run.
+    fn look(&mut self) -> Result<Option<Claim>, RunError> {
+        let (opened, out) = (&self.opened, self.out);
+        let home = store::folder(self.project);
+        match drive::settle(&opened.runs(&home), None) {
+            Ok(settled) => run::tell_settled(&settled, out),
+            Err(RunError::Store(error)) => return Err(RunError::Store(error)),
+            // One run that cannot be settled does not keep others from being run.
+            Err(error) => {
+                let told = Some(error.to_string());
+                if self.complaint != told {
+                    out.warn(&error.to_string());
+                    self.complaint = told;
+                }
+            }
+        }
+        travel::publish_left(self.project, opened, &self.desk, out);
+        claim(self.project, opened, &self.runners)
+    }
+
+    /// Runs a claimed run to its end; one that cannot be started is on record as failed.
+    fn execute(&mut self, claim: &Claim) -> Result<(), Failure> {
+        let (id, out) = (claim.run.id, self.out);
+        let store = self.opened.store.clone();
+        let prepared = drive::keep(&store, claim, || self.prepare(claim));
+        let home = store::folder(self.project);
+        let place = self.opened.runs(&home);
+        if self.interrupts.count() > 0 {
+            drive::cancel(&place, claim)?;
+            out.say(&format!("run {id}: cancelled"));
+            return Ok(());
+        }
+        let (errand, mut runner, task) = match prepared {
+            Ok(prepared) => prepared,
+            Err(failure) => {
+                let error = RunError::NotNow(failure.text());
+                drive::refuse(&place, claim, &error);
+                return Err(failure);
+            }
+        };
+        let done = errand.run(self.project, &mut runner, out)?;
+        out.say(&format!(
+            "run {id}: {}",
+            run::ending(&document::document(&done.run))
+        ));
+        done.export(out);
+        if let Some(errand) = &errand.task {
+            let journey = Journey::new(self.project, &self.opened, &errand.workspace, &task);
+            journey.publish(true, out)?;
+        }
+        Ok(())
+    }
+
+    /// Tries something that may be in use or out of reach for a moment, until it works or somebody stops the worker.
+    fn patiently<T>(
+        &mut self,
+        mut work: impl FnMut(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let since = Instant::now();
+        loop {
+            match work(self) {
+                Err(_) if since.elapsed() < PATIENCE && self.interrupts.count() == 0 => {
+                    std::thread::sleep(LOOK);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Makes everything ready for a claimed run.
+    fn prepare(&mut self, claim: &Claim) -> Result<(Errand, Resolved, Task), Failure> {
+        let (project, out) = (self.project, self.out);
+        let queued = &claim.run;
+        let unknown = || Failure::input(format!("run `{}` is not one of a task", queued.id));
+        let (task, terms) = queued.task.zip(Terms::of(queued)).ok_or_else(unknown)?;
+        let task = tasks::find(&self.opened, task.as_str())?;
+        let place = if terms.in_place {
+            Place::Project
+        } else {
+            Place::Worktree
+        };
+        let sandbox = sandbox::of(project, place)?;
+        let asked = document::document(queued);
+        let name = run::text(&asked, "/runner").unwrap_or_default();
+        let mut runner = project
+            .runners()
+            .resolve(&name, project.root(), sandbox.is_some())?;
+        runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
+        let script = run::script(project, &runner)?;
+        let workspace = self.patiently(|worker| {
+            let opened = &worker.opened;
+            worker
+                .desk
+                .workspace(project, opened, &task, terms.in_place)
+        })?;
+        self.patiently(|worker| {
+            Journey::new(project, &worker.opened, &workspace, &task).bring(out)
+        })?;
+        let (before, runs) = tasks::results(&self.opened, &task)?;
+        let before = (before.as_deref(), &runs[..]);
+        self.desk.ready(project, &workspace, &terms, before)?;
+        Journey::new(project, &self.opened, &workspace, &task).owe(Some(queued.id))?;
+        let (_, seal) = self.opened.sealed(queued.prompt.as_str())?;
+        let errand = Errand {
+            sealed: queued.prompt,
+            texts: Texts {
+                prompt: seal.rendered()?,
+                system: None,
+            },
+            script,
+            sandbox: sandbox.map(|write| workspace.writable(write)),
+            probe: false,
+            kind: queued.kind,
+            parent: queued.parent,
+            task: Some(TaskErrand {
+                id: task.id,
+                terms,
+                workspace,
+            }),
+            claim: Some(claim.clone()),
+        };
+        Ok((errand, runner, task))
+    }
+
+    /// Says what is queued and was not taken.
+    fn tell_left(&self) -> Result<(), Failure> {
+        let (opened, out) = (&self.opened, self.out);
+        let page = RunPage {
+            before: None,
+            state: Some(RunState::Queued),
+            limit: QUEUED,
+        };
+        let left = block_on(opened.store.runs(&opened.project, page))?.len();
+        let runs = |count: usize| match count {
+            1 => "1 run".to_owned(),
+            count => format!("{count} runs"),
+        };
+        out.say(&format!("{} done", runs(self.taken)));
+        if left > 0 {
+            out.note(&format!(
+                "{} stay queued: no runner or account here can take them now",
+                runs(left)
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -123,106 +310,4 @@ fn claim(
         &able,
         settings.workspace.conflict_threshold,
     )
-}
-
-/// Runs a claimed run to its end; one that cannot be started is on record as failed.
-fn execute(project: &Project, desk: &Desk, claim: &Claim, out: Output) -> Result<(), Failure> {
-    let id = claim.run.id;
-    let opened = store::open_to_write(project)?;
-    let prepared = drive::keep(&opened.store, claim, || {
-        prepare(project, desk, &opened, claim, out)
-    });
-    let (errand, mut runner, task) = match prepared {
-        Ok(prepared) => prepared,
-        Err(failure) => {
-            let error = RunError::NotNow(failure.text());
-            drive::refuse(&opened.runs(&store::folder(project)), claim, &error);
-            return Err(failure);
-        }
-    };
-    let done = errand.run(project, &mut runner, out)?;
-    if let Some(errand) = &errand.task {
-        Journey::new(project, &opened, &errand.workspace, &task).publish(out)?;
-    }
-    out.say(&format!(
-        "run {id}: {}",
-        run::ending(&document::document(&done.run))
-    ));
-    done.export(out);
-    Ok(())
-}
-
-/// Makes everything ready for a claimed run.
-fn prepare(
-    project: &Project,
-    desk: &Desk,
-    opened: &Opened,
-    claim: &Claim,
-    out: Output,
-) -> Result<(Errand, Resolved, Task), Failure> {
-    let queued = &claim.run;
-    let unknown = || Failure::input(format!("run `{}` is not one of a task", queued.id));
-    let (task, terms) = queued.task.zip(Terms::of(queued)).ok_or_else(unknown)?;
-    let task = tasks::find(opened, task.as_str())?;
-    let place = if terms.in_place {
-        Place::Project
-    } else {
-        Place::Worktree
-    };
-    let sandbox = sandbox::of(project, place)?;
-    let asked = document::document(queued);
-    let name = run::text(&asked, "/runner").unwrap_or_default();
-    let mut runner = project
-        .runners()
-        .resolve(&name, project.root(), sandbox.is_some())?;
-    runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
-    let script = run::script(project, &runner)?;
-    let workspace = desk.workspace(project, opened, &task, terms.in_place)?;
-    let journey = Journey::new(project, opened, &workspace, &task);
-    journey.bring(out)?;
-    journey.owe()?;
-    let (before, runs) = tasks::results(opened, &task)?;
-    desk.ready(project, &workspace, &terms, (before.as_deref(), &runs))?;
-    let (_, seal) = opened.sealed(queued.prompt.as_str())?;
-    let errand = Errand {
-        sealed: queued.prompt,
-        texts: Texts {
-            prompt: seal.rendered()?,
-            system: None,
-        },
-        script,
-        sandbox: sandbox.map(|write| workspace.writable(write)),
-        probe: false,
-        kind: queued.kind,
-        parent: queued.parent,
-        task: Some(TaskErrand {
-            id: task.id,
-            terms,
-            workspace,
-        }),
-        claim: Some(claim.clone()),
-    };
-    Ok((errand, runner, task))
-}
-
-/// Says what is queued and was not taken.
-fn tell_left(opened: &Opened, taken: usize, out: Output) -> Result<(), Failure> {
-    let page = RunPage {
-        before: None,
-        state: Some(RunState::Queued),
-        limit: QUEUED,
-    };
-    let left = block_on(opened.store.runs(&opened.project, page))?.len();
-    let runs = |count: usize| match count {
-        1 => "1 run".to_owned(),
-        count => format!("{count} runs"),
-    };
-    out.say(&format!("{} done", runs(taken)));
-    if left > 0 {
-        out.note(&format!(
-            "{} stay queued: no runner or account here can take them now",
-            runs(left)
-        ));
-    }
-    Ok(())
 }

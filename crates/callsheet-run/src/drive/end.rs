@@ -14,16 +14,13 @@ use super::folder::RunFolder;
 use super::start::now;
 use super::steps::Steps;
 use super::watch::{Ended, Stopped};
-use super::{CheckWatcher, Place, Watcher, while_kept};
+use super::{CheckWatcher, LEASE, Place, Watcher, while_kept};
 use crate::account::{self, Standing, Standings};
 use crate::checks::Checked;
 use crate::document::{Observed, Status, Termination};
 use crate::tasks::{Terms, conclude};
 use crate::workspace::Ground;
 use crate::{Class, Consequence, Limits, Outcome, RunError, Verdict, facts};
-
-/// How long a store that refuses is tried again.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where a run took place.
 #[derive(Clone, Copy, Debug)]
@@ -67,14 +64,23 @@ pub(super) fn end(
     )?)
 }
 
+/// Finishes a run that was stopped before its agent was started.
+pub(super) fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
+    let outcome = not_started(
+        (Status::Cancelled, Class::Cancelled),
+        "it was stopped before the agent was started",
+    );
+    block_on(place.store.finish_run(claim, &outcome))?;
+    Ok(())
+}
+
+fn not_started((status, class): (Status, Class), reason: &str) -> Value {
+    json!({"status": status, "class": class, "reason": reason, "charged": false})
+}
+
 /// Finishes a run whose agent could not be started.
 pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
-    let outcome = json!({
-        "status": Status::Failed,
-        "class": Class::Environment,
-        "reason": error.to_string(),
-        "charged": false,
-    });
+    let outcome = not_started((Status::Failed, Class::Environment), &error.to_string());
     // A store that refuses as well leaves the run to whoever settles it.
     if let Ok(true) = block_on(place.store.finish_run(claim, &outcome)) {
         let request = claim.run.request.clone().unwrap_or_default();
@@ -223,7 +229,7 @@ fn finish(scene: &Scene<'_>, ended: &Ended, outcome: &Value) -> Result<(), RunEr
                     "run `{run}` was settled by another process"
                 )));
             }
-            Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {
+            Err(StoreError::Unavailable { .. }) if since.elapsed() < LEASE => {
                 std::thread::sleep(Duration::from_millis(250));
             }
             Err(error) => return Err(error.into()),

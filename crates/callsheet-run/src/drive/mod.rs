@@ -186,6 +186,11 @@ pub fn refuse(place: &Place<'_>, claim: &Claim, error: &RunError) {
     end::give_up(place, claim, error);
 }
 
+/// Finishes a claimed run that is stopped before its agent is started.
+pub fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
+    end::cancel(place, claim)
+}
+
 /// Where runs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
@@ -213,9 +218,12 @@ fn drive(
     ready: start::Ready,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at.
-    let started = start::prepare(job, claim.clone(), ready, watcher)
-        .inspect_err(|error| end::give_up(&Place::of(job), claim, error))?;
+    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at. Looking at a large
+    // repository takes its time.
+    let prepared = while_kept(job.store, claim, |_| {
+        start::prepare(job, claim.clone(), ready, watcher)
+    });
+    let started = prepared.inspect_err(|error| end::give_up(&Place::of(job), claim, error))?;
     let ended = watch::watch(job, started, watcher).inspect_err(|error| {
         if matches!(error, RunError::Refused { .. }) {
             end::give_up(&Place::of(job), claim, error);

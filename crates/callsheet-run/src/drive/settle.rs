@@ -20,7 +20,7 @@ use super::worker::{Worker, is_lost};
 use super::{LEASE, Live, Place, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
-use crate::tasks::Terms;
+use crate::tasks::{self, Terms};
 use crate::workspace::{Ground, Workspace};
 use crate::{Limits, RunError, SomeLimits, adapter, merge, supervisor};
 
@@ -38,31 +38,56 @@ pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
         home,
     } = *place;
     let folders = RunFolder::all(home);
-    let lost = folders.iter().any(|name| is_over(store, project, name));
+    let lost = (folders.iter()).any(|name| over(store, project, name).is_some());
     Ok(!lost && !merge::is_moving(home)? && unsettled(store, project)?.is_empty())
 }
 
-/// Tells whether a folder belongs to a run that has finished.
-fn is_over(store: &Store, project: &Project, name: &str) -> bool {
-    let run = block_on(store.run(project, name));
-    run.is_ok_and(|run| run.state == RunState::Finished && run.id.as_str() == name)
+/// Returns the run that a folder belongs to, if it has finished.
+fn over(store: &Store, project: &Project, name: &str) -> Option<Run> {
+    let run = block_on(store.run(project, name)).ok();
+    run.filter(|run| run.state == RunState::Finished && run.id.as_str() == name)
+}
+
+/// Keeps what an agent did here in a run that another machine took for lost: it knows nothing of it.
+fn keep_work(
+    run: &Run,
+    folder: &RunFolder,
+    (home, held): (&Path, Option<&Workspace>),
+) -> Result<(), RunError> {
+    let terms = Terms::of(run).filter(|terms| !terms.in_place);
+    let Some(terms) = terms else {
+        return Ok(());
+    };
+    if !folder.before().exists() {
+        return Ok(());
+    }
+    await_supervisor(folder);
+    supervisor::end_marked(run.id.as_str());
+    // Nobody else may work there meanwhile.
+    let taken = take(run, home, held)?;
+    let workspace = taken.as_ref().or(held.filter(|held| is_in(run, held)));
+    workspace.map_or(Ok(()), |workspace| {
+        tasks::park(workspace.ground(), &terms, run.id.as_str())
+    })
 }
 
 /// Returns the runs that say they are running, while the process that ran them is gone or has let its lease run out.
+///
+/// Whoever asks holds no run, so that one of this very process is one that it has given up.
 fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
-    let now = now();
+    let (now, here) = (now(), Worker::here()?.to_string());
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
         let left = run.lease_until.map(|until| until - now);
-        is_lost(Worker::is_alive(worker), left)
+        worker == here || is_lost(Worker::is_alive(worker), left)
     });
     Ok(running)
 }
 
 /// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
 ///
-/// `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
+/// A run that cannot be settled does not keep others from it. `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
 /// it before they change anything there.
 pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
     let Place {
@@ -72,7 +97,7 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
     } = *place;
     // The next merge says what is wrong, if that cannot be done.
     let _ = merge::heal_left(root(home), home);
-    let mut settled = Vec::new();
+    let (mut settled, mut failed) = (Vec::new(), None);
     for run in unsettled(store, project)? {
         let taken = match take(&run, home, held) {
             Err(RunError::NotNow(_)) => continue,
@@ -82,16 +107,25 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
         if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
-            settled.push(settle_one(place, claim, ground.map(Workspace::ground))?);
+            match settle_one(place, claim, ground.map(Workspace::ground)) {
+                Ok(run) => settled.push(run),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
     }
     for name in RunFolder::all(home) {
-        if is_over(store, project, &name) {
+        let folder = RunFolder::of(home, &name);
+        match over(store, project, &name) {
             // Whoever comes next tries again.
-            let _ = RunFolder::of(home, &name).remove();
+            Some(run) if keep_work(&run, &folder, (home, held)).is_ok() => drop(folder.remove()),
+            _ => {}
         }
     }
-    Ok(settled)
+    match failed {
+        Some(error) if settled.is_empty() => Err(error),
+        // What was settled has to be told; the other one is tried again by whoever comes next.
+        _ => Ok(settled),
+    }
 }
 
 /// Returns the main checkout of the project whose directory this is.

@@ -34,8 +34,11 @@ const ASK: Duration = Duration::from_millis(250);
 /// How often a watcher is called at least.
 const SHOW: Duration = Duration::from_millis(100);
 
-/// How long a store that refuses is tried again before the agent is stopped, and once more before giving up.
+/// How long a store on a disk without room is tried again before the agent is stopped, and once more before giving up.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a store that cannot be reached is tried again after the agent was stopped.
+const LAST: Duration = Duration::from_secs(10);
 
 /// Why a run was stopped by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +121,8 @@ struct Watch<'a> {
     kept: u64,
     began: Instant,
     beat: Instant,
+    /// When the store answered last.
+    heard: Instant,
     asked: Instant,
     shown: Option<Instant>,
     stops: usize,
@@ -156,6 +161,7 @@ impl<'a> Watch<'a> {
             kept: 0,
             began: now,
             beat: now,
+            heard: now,
             asked: now,
             shown: None,
             stops: 0,
@@ -247,7 +253,8 @@ impl<'a> Watch<'a> {
 
     /// Waits until what is pending is stored, and returns what it means.
     ///
-    /// A store that refuses for a while costs the agent its life, not the record.
+    /// A store that refuses for a while costs the agent its life, not the record: as soon as the disk is full, or as long as
+    /// nobody else takes the run for lost.
     fn stored(&mut self) -> Result<Vec<Event>, RunError> {
         let Some(pending) = self.pending.take() else {
             return Ok(Vec::new());
@@ -257,18 +264,27 @@ impl<'a> Watch<'a> {
         loop {
             match block_on(answer) {
                 Ok(_) => break,
-                Err(StoreError::Unavailable { .. }) if since.elapsed() < PATIENCE => {
+                Err(error @ StoreError::Unavailable { .. }) => {
                     self.no_room |= self.folder.has_no_room();
-                }
-                Err(StoreError::Unavailable { .. }) if since.elapsed() < 2 * PATIENCE => {
-                    self.supervised.say(Word::Kill);
-                    self.folder.make_room();
+                    let (waited, patience, last) = if self.no_room {
+                        (since.elapsed(), PATIENCE, PATIENCE)
+                    } else {
+                        (self.heard.elapsed(), LEASE, LAST)
+                    };
+                    if waited >= patience + last {
+                        return Err(error.into());
+                    }
+                    if waited >= patience {
+                        self.supervised.say(Word::Kill);
+                        self.folder.make_room();
+                    }
                 }
                 Err(error) => return Err(error.into()),
             }
             std::thread::sleep(ASK);
             answer = self.send(&pending.output);
         }
+        self.heard = Instant::now();
         self.seen = pending.seen;
         Ok(pending.news)
     }
@@ -279,9 +295,12 @@ impl<'a> Watch<'a> {
         }
         self.beat = Instant::now();
         match block_on(self.job.store.heartbeat(&self.claim, LEASE)) {
-            Ok(true) => Ok(()),
-            // The lease outlives a few of these.
-            Err(StoreError::Unavailable { .. }) => Ok(()),
+            Ok(true) => {
+                self.heard = Instant::now();
+                Ok(())
+            }
+            // The lease outlives a few of these; when it is over, another host may take the run for lost.
+            Err(StoreError::Unavailable { .. }) if self.heard.elapsed() < LEASE => Ok(()),
             Ok(false) => Err(RunError::NotNow(format!(
                 "run `{}` was taken over by another process",
                 self.claim.run.id

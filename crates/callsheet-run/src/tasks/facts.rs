@@ -176,7 +176,7 @@ pub(crate) fn tree_now(ground: &Ground, folder: &Path) -> Result<String, RunErro
 }
 
 /// Keeps what a run left in its worktree, where nobody came to do so when it ended.
-pub fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunError> {
+pub(crate) fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunError> {
     if !ground.is_there() || ground.rev(&result_ref(run))?.is_some() {
         return Ok(());
     }

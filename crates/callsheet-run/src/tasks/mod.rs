@@ -21,7 +21,7 @@ mod violations;
 pub use base::base;
 pub use body::TaskBody;
 pub use document::{SCHEMA, document};
-pub use facts::park;
+pub(crate) use facts::park;
 pub use landing::Landing;
 pub use rerun::{Rerun, Waiting};
 pub use status::{Merged, TaskRun, TaskState, Unmerged, status, statuses};

@@ -44,13 +44,34 @@ pub fn unpack(
     parcel: &Parcel<'_>,
     bytes: &[u8],
 ) -> Result<Delivery, RunError> {
+    take((repository, home), parcel, bytes, |_| true)
+}
+
+/// Takes the results of runs out of a bundle, and leaves the branch as it is here.
+pub fn unpack_results(
+    repository: &Repository,
+    home: &Path,
+    parcel: &Parcel<'_>,
+    bytes: &[u8],
+) -> Result<Delivery, RunError> {
+    let branch = parcel.branch_ref();
+    take((repository, home), parcel, bytes, |name| *name != branch)
+}
+
+fn take(
+    (repository, home): (&Repository, &Path),
+    parcel: &Parcel<'_>,
+    bytes: &[u8],
+    is_wanted: impl Fn(&String) -> bool,
+) -> Result<Delivery, RunError> {
     parcel.check()?;
     let damaged = |why: &str| {
         let task = parcel.task;
         RunError::Input(format!("the bundle of task `{task}` is damaged: {why}"))
     };
     let (header, pack) = Header::read(bytes).map_err(damaged)?;
-    let (refs, ignored) = sort(parcel, &header)?;
+    let (mut refs, ignored) = sort(parcel, &header)?;
+    refs.retain(|name, _| is_wanted(name));
     if refs.is_empty() {
         return Ok(Delivery {
             branch: Tip::Absent,

@@ -38,7 +38,12 @@ fn a_branch_replaces_the_one_before(place: &Place) {
         (json!(["b\u{0}"]), vec![]),
         (json!(null), noise(9)),
     ] {
-        block_on(store.put_branch(&project, task, &refs, bundle.clone())).unwrap();
+        let seen = block_on(store.branch_at(&project, task)).unwrap();
+        let late = seen.map_or(Some(1), |_| None);
+        let put = |seen| store.put_branch(&project, task, seen, (&refs, bundle.clone()));
+        assert_eq!(block_on(put(late)), Ok(false));
+        assert_eq!(block_on(store.branch_at(&project, task)), Ok(seen));
+        assert_eq!(block_on(put(seen)), Ok(true));
         let found = block_on(store.branch(&project, task)).unwrap().unwrap();
         let at = block_on(store.branch_at(&project, task)).unwrap();
         assert_eq!(at, Some(found.at));
@@ -56,8 +61,8 @@ fn a_branch_replaces_the_one_before(place: &Place) {
     assert_eq!(block_on(store.branch(&project, bare)), Ok(None));
     let unknown = Err(format!("no task `{task}`"));
     let said = |error: callsheet_store::StoreError| error.to_string();
-    let put = store.put_branch(&other, task, &Value::Null, vec![]);
-    assert_eq!(block_on(put).map_err(said), unknown);
+    let put = store.put_branch(&other, task, None, (&Value::Null, vec![]));
+    assert_eq!(block_on(put).map_err(said), unknown.clone().map(|()| true));
     assert_eq!(
         block_on(store.branch(&other, task)).map_err(said),
         unknown.clone().map(|()| None)
@@ -76,7 +81,7 @@ fn a_branch_has_a_largest_size(place: &Place) {
     let task = tasks::add(&store, &project, "a", &[]);
     // Memory that nobody touches costs nothing.
     let bundle = vec![0; (256 << 20) + 1];
-    let put = store.put_branch(&project, task, &Value::Null, bundle);
+    let put = store.put_branch(&project, task, None, (&Value::Null, bundle));
     assert_eq!(
         block_on(put).unwrap_err().to_string(),
         format!(

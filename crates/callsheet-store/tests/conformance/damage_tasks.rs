@@ -33,7 +33,8 @@ fn filled(place: &Place) -> Filled {
         let added = store.annotate(&project, run, "check", name, value, |_, _| Ok(()));
         block_on(added).unwrap().unwrap();
     }
-    block_on(store.put_branch(&project, task, &json!({"a": 1}), b"bundle".to_vec())).unwrap();
+    block_on(store.put_branch(&project, task, None, (&json!({"a": 1}), b"bundle".to_vec())))
+        .unwrap();
     block_on(store.cancel_task(&project, needed)).unwrap();
     assert_eq!(findings(&store), []);
     Filled {

@@ -56,7 +56,7 @@ fn fill(place: &Place) {
         block_on(added).unwrap().unwrap();
     }
     let bundle = b"# v2 git bundle\n".repeat(90);
-    block_on(store.put_branch(&project, first, &json!({"a": "b"}), bundle)).unwrap();
+    block_on(store.put_branch(&project, first, None, (&json!({"a": "b"}), bundle))).unwrap();
 }
 
 /// Reads everything, if verifying finds nothing.

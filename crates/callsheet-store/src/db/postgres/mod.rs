@@ -23,6 +23,10 @@ pub(crate) use watch::watch;
 /// The clock of the server, in milliseconds since 1970; it goes on within a transaction.
 const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
 
+/// Has the server notice within seconds that this program is cut off: its transaction would keep others waiting for hours.
+const NOTICE: &str = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; \
+    set tcp_user_timeout = 15000";
+
 /// How many statements a connection keeps prepared.
 const STATEMENTS: usize = 256;
 
@@ -45,7 +49,7 @@ impl Session {
     fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, StoreError> {
         let failed = |error| told(store, &error);
         let mut client = server.config().connect(NoTls).map_err(failed)?;
-        let wait = format!("set lock_timeout = {}", busy.as_millis().max(1));
+        let wait = format!("set lock_timeout = {}; {NOTICE}", busy.as_millis().max(1));
         client.batch_execute(&wait).map_err(failed)?;
         Ok(Self {
             client,
