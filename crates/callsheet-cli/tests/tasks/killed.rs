@@ -201,6 +201,14 @@ impl Killing {
             "{what}: {said}"
         );
         self.holds(&what);
+        let is_run = !matches!(step, Step::Rerun | Step::Merge);
+        if is_run && done.status.success() {
+            let newest = &self.runs()[0];
+            assert_eq!(newest["status"], "completed", "{what}: {newest:#}");
+            assert_eq!(newest["settled"], false, "{what}: {newest:#}");
+            let check = &newest["checks"][0]["status"];
+            assert_eq!(check, "passed", "{what}: {newest:#}");
+        }
     }
 
     /// Ends the task: it is merged, whatever happened before.
