@@ -41,7 +41,8 @@ pub(crate) struct Order {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Work in the main checkout instead of a worktree; there is no sandbox and no merge
+    /// Work in the main checkout instead of a worktree: you commit the work yourself, and there is a sandbox only if
+    /// `mode = true` asks for it
     #[arg(long)]
     pub(crate) in_place: bool,
 
@@ -302,7 +303,8 @@ impl Assignment<'_> {
         let script = run::script(self.project, &runner)?;
         let desk = Desk::of(self.project, out)?;
         // Everything that has to be as it is until the end is locked before anything is looked at.
-        let workspace = desk.workspace(self.project, &self.task, self.order.in_place)?;
+        let workspace =
+            desk.workspace(self.project, &self.opened, &self.task, self.order.in_place)?;
         let journey = Journey::new(self.project, &self.opened, &workspace, &self.task);
         journey.bring(out)?;
         // The agent may be started from a branch that moved; what it is judged by is fixed here.

@@ -145,6 +145,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Unknown { name, known, .. } => match did_you_mean(&name, &known) {
                 Some(known) => Self::input(text).hint(format!("did you mean `{known}`?")),
+                None if known.is_empty() => Self::input(text),
                 None => Self::input(text).hint(format!("there are `{}`", known.join("`, `"))),
             },
             RunError::Input(why) => Self::input(why),

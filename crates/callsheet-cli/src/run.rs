@@ -146,12 +146,12 @@ pub(crate) fn open(project: &Project, out: Output) -> Result<Option<Opened>, Fai
         return Ok(None);
     };
     let home = store::folder(project);
-    if drive::is_settled(&opened.store, &opened.project, &home)? {
+    if drive::is_settled(&opened.runs(&home))? {
         return Ok(Some(opened));
     }
     drop(opened);
     let opened = store::open_to_write(project)?;
-    let settled = drive::settle(&opened.store, &opened.project, &home)?;
+    let settled = drive::settle(&opened.runs(&home), None)?;
     tell_settled(&settled, out);
     telemetry::export(&opened, &settled, out);
     Ok(Some(opened))
@@ -160,7 +160,7 @@ pub(crate) fn open(project: &Project, out: Output) -> Result<Option<Opened>, Fai
 /// Opens the store of a project for writing, with every run in a true state.
 pub(crate) fn open_to_write(project: &Project, out: Output) -> Result<Opened, Failure> {
     let opened = store::open_to_write(project)?;
-    let settled = drive::settle(&opened.store, &opened.project, &store::folder(project))?;
+    let settled = drive::settle(&opened.runs(&store::folder(project)), None)?;
     tell_settled(&settled, out);
     telemetry::export(&opened, &settled, out);
     Ok(opened)

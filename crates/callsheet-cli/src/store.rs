@@ -1,8 +1,9 @@
 //! The store of a project: a file in its `.callsheet` folder, or the server that its settings name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callsheet::{Reason, Seal};
+use callsheet_run::drive;
 use callsheet_store::{
     Access, Id, Location, Project as Kept, Run, SealedPrompt, Store, StoreError, block_on,
 };
@@ -178,6 +179,15 @@ pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
 }
 
 impl Opened {
+    /// Returns where the runs are kept; `home` is the directory of what the program keeps for the project.
+    pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::Place<'a> {
+        drive::Place {
+            store: &self.store,
+            project: &self.project,
+            home,
+        }
+    }
+
     /// Finds a prompt by its id or a unique prefix, or by that of a run that was given it, and reads what was sealed.
     pub(crate) fn sealed(&self, id: &str) -> Result<(SealedPrompt, Seal), StoreError> {
         let (prompt, _) = self.find(id)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use callsheet_run::sandbox::{Place, Sandbox};
 use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
 use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
-use callsheet_run::{Interrupts, document};
+use callsheet_run::{Interrupts, document, drive};
 use callsheet_store::{Annotation, Id, Run, RunState, StoreError, Task, block_on};
 use serde_json::Value;
 
@@ -36,7 +36,13 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
     }
     block_on(opened.store.task(&opened.project, name)).map_err(|error| match &error {
         StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
-            Failure::input(error.to_string()).hint(hint)
+            // Whoever has just seen a run end has its id at hand.
+            let run = block_on(opened.store.run(&opened.project, name));
+            match run.ok().and_then(|run| run.task) {
+                Some(task) => Failure::input(format!("`{name}` is a run, not a task"))
+                    .hint(format!("it is a run of task `{task}`")),
+                None => Failure::input(error.to_string()).hint(hint),
+            }
         }
         _ => error.into(),
     })
@@ -44,7 +50,13 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
 
 /// Finds a run of a task that is over, and its task.
 pub(crate) fn finished(opened: &Opened, name: &str) -> Result<(Run, Task), Failure> {
-    let run = run::find(opened, name)?;
+    let run = run::find(opened, name).map_err(|failure| {
+        match block_on(opened.store.task(&opened.project, name)) {
+            Ok(task) => Failure::input(format!("`{name}` is a task, not a run"))
+                .hint(format!("`callsheet task show {}` lists its runs", task.id)),
+            Err(_) => failure,
+        }
+    })?;
     let Some(task) = run.task else {
         return Err(
             Failure::input(format!("run `{}` is not a run of a task", run.id))
@@ -114,6 +126,7 @@ impl Desk {
             root: &self.root,
             home: &self.home,
             settings: &project.settings.workspace,
+            program: &self.program,
             environment: &self.environment,
         }
     }
@@ -123,19 +136,24 @@ impl Desk {
         self.home.join("worktrees")
     }
 
-    /// Takes the workspace of a task.
+    /// Takes the workspace of a task, with every run in it in a true state.
     pub(crate) fn workspace(
         &self,
         project: &Project,
+        opened: &Opened,
         task: &Task,
         in_place: bool,
     ) -> Result<Workspace, Failure> {
-        let site = self.site(project);
-        Ok(if in_place {
-            Workspace::hold_in_place(&site)?
+        let Site { root, home, .. } = self.site(project);
+        let workspace = if in_place {
+            Workspace::hold_in_place(root, home)?
         } else {
-            Workspace::hold(&site, task.id.as_str())?
-        })
+            Workspace::hold(root, home, task.id.as_str())?
+        };
+        // What a killed process left is put on record before anything changes there.
+        let settled = drive::settle(&opened.runs(home), Some(&workspace))?;
+        run::tell_settled(&settled, self.out);
+        Ok(workspace)
     }
 
     /// Makes a worktree ready for an agent; the main checkout is taken as it is.
@@ -184,8 +202,14 @@ pub(crate) fn results(
 pub(crate) fn check_sandbox(
     project: &Project,
     workspace: &Workspace,
+    in_place: bool,
 ) -> Result<Option<Sandbox>, Failure> {
-    let given = sandbox::of(project, Place::Worktree)?;
+    let place = if in_place {
+        Place::Project
+    } else {
+        Place::Worktree
+    };
+    let given = sandbox::of(project, place)?;
     Ok(given.map(|given| {
         let mut write = workspace.writable(given);
         write.push(workspace.ground().path().to_owned());

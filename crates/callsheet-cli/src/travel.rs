@@ -211,7 +211,7 @@ fn publish_one(
     out: Output,
 ) -> Result<(), Failure> {
     let task = tasks::find(opened, task)?;
-    let Ok(workspace) = desk.workspace(project, &task, false) else {
+    let Ok(workspace) = desk.workspace(project, opened, &task, false) else {
         // Somebody works on it.
         return Ok(());
     };

@@ -188,12 +188,17 @@ impl Asked {
     fn said(&self) -> String {
         let said = self.stderr.recv_timeout(LAST_BYTES).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
-        let line = said.lines().map(str::trim).find(|line| !line.is_empty());
-        let line = line.unwrap_or_default().chars();
-        line.map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .take(SAID_CHARS)
-            .collect()
+        let mut lines = said.lines().map(plain_line);
+        lines.find(|line| !line.is_empty()).unwrap_or_default()
     }
+}
+
+/// Returns a line that a program said as it can be told: not too long, and nothing but text.
+pub(crate) fn plain_line(line: &str) -> String {
+    let line = line.trim().chars();
+    line.map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .take(SAID_CHARS)
+        .collect()
 }
 
 /// Reads a stream up to `most` bytes on a thread of its own; of what follows only the room is given back.

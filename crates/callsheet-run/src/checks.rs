@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 
 use callsheet::task::CheckStatus;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::launch::{Launch, MARKER, Step, StopSignal, Word};
 use crate::sandbox::Sandbox;
 use crate::supervisor::{self, Supervised};
-use crate::{CheckSetting, RunError, environment};
+use crate::workspace::Ground;
+use crate::{CheckSetting, RunError, asked, environment};
 
 /// How much of what a check printed is kept in the facts of a run.
 const TAIL: u64 = 8 << 10;
@@ -65,8 +67,8 @@ impl Checked {
 pub struct Place<'a> {
     /// This program.
     pub program: &'a Path,
-    /// The worktree.
-    pub cwd: &'a Path,
+    /// The worktree, which this process holds.
+    pub ground: &'a Ground,
     /// A private directory for what they print.
     pub folder: &'a Path,
     /// The run, which marks their processes.
@@ -84,18 +86,10 @@ pub fn run(
     tree: Option<String>,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Checked, RunError> {
-    let folder = tempfile::Builder::new()
-        .prefix("check-")
-        .tempdir_in(place.folder)
-        .map_err(|cause| RunError::refused("cannot make a directory for a check", cause))?;
+    let folder = private(place)?;
     let launch = launch(check, place, folder.path());
     let began = Instant::now();
-    let mut supervised = Supervised::start(place.program, &launch)?;
-    let ended = watch(&mut supervised, check, began, stopped);
-    if !ended.done {
-        supervised.kill();
-        supervisor::end_marked(place.run);
-    }
+    let ended = supervise(check, place, &launch, stopped)?;
     let (status, reason) = judge(&ended, check);
     Ok(Checked {
         name: check.name.clone(),
@@ -107,6 +101,49 @@ pub fn run(
         reason,
         output: Some(printed(&launch)).filter(|text| !text.is_empty()),
     })
+}
+
+/// Runs what makes a new worktree ready, as a check is run; what it says first explains why it failed.
+pub(crate) fn set_up(setup: &CheckSetting, place: &Place<'_>) -> Result<(), RunError> {
+    let folder = private(place)?;
+    let launch = launch(setup, place, folder.path());
+    let ended = supervise(setup, place, &launch, &mut || false)?;
+    let (status, reason) = judge(&ended, setup);
+    if status == CheckStatus::Passed {
+        return Ok(());
+    }
+    let code = ended.code.unwrap_or_default();
+    let why = reason.unwrap_or_else(|| format!("it exited with {code}"));
+    let said = first_line(&launch);
+    let said = said.map_or_else(String::new, |said| format!(": {said}"));
+    let command = setup.command.join(" ");
+    Err(RunError::NotNow(format!(
+        "the setup `{command}` of the worktree failed, {why}{said}"
+    )))
+}
+
+fn private(place: &Place<'_>) -> Result<TempDir, RunError> {
+    tempfile::Builder::new()
+        .prefix("check-")
+        .tempdir_in(place.folder)
+        .map_err(|cause| RunError::refused("cannot make a directory for a check", cause))
+}
+
+/// Starts a command, and stays until nothing of it is left.
+fn supervise(
+    check: &CheckSetting,
+    place: &Place<'_>,
+    launch: &Launch,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Ended, RunError> {
+    let held = place.ground.hold().share()?;
+    let mut supervised = Supervised::start_with(place.program, launch, held)?;
+    let ended = watch(&mut supervised, check, Instant::now(), stopped);
+    if !ended.done {
+        supervised.kill();
+        supervisor::end_marked(place.run);
+    }
+    Ok(ended)
 }
 
 fn launch(check: &CheckSetting, place: &Place<'_>, folder: &Path) -> Launch {
@@ -126,7 +163,7 @@ fn launch(check: &CheckSetting, place: &Place<'_>, folder: &Path) -> Launch {
     Launch {
         argv: check.command.clone(),
         env,
-        cwd: place.cwd.to_owned(),
+        cwd: place.ground.path().to_owned(),
         stdin: None,
         stdout: folder.join("stdout"),
         stderr: folder.join("stderr"),
@@ -214,6 +251,20 @@ fn printed(launch: &Launch) -> String {
     let streams = [&launch.stdout, &launch.stderr].map(|path| tail(path, TAIL / 2));
     let texts = streams.into_iter().filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the first line that a command said, on its standard error if it said anything there.
+fn first_line(launch: &Launch) -> Option<String> {
+    [&launch.stderr, &launch.stdout]
+        .into_iter()
+        .find_map(|path| {
+            let file = std::fs::File::open(path).ok()?;
+            let mut bytes = Vec::new();
+            file.take(TAIL).read_to_end(&mut bytes).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let mut lines = text.lines().map(asked::plain_line);
+            lines.find(|line| !line.is_empty())
+        })
 }
 
 fn tail(path: &PathBuf, most: u64) -> String {

@@ -35,7 +35,7 @@ const PIECE: u32 = 6;
 /// How hard texts are compressed, which are written once and kept for years.
 const LEVEL: i32 = 9;
 
-/// How hard logs are compressed, which come while an agent works. Level 3 makes them a twentieth smaller and takes a third longer.
+/// How hard logs are compressed, which come while an agent works. Level 3 makes them a twentieth smaller and takes a quarter longer.
 const QUICK: i32 = 1;
 
 thread_local! {

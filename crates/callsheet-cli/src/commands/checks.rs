@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use callsheet::task::CheckStatus;
 use callsheet_run::Interrupts;
 use callsheet_run::tasks::{Rerun as Checks, Terms};
-use callsheet_run::workspace::Workspace;
 use callsheet_store::block_on;
 use serde_json::json;
 
@@ -33,7 +32,7 @@ enum Command {
 /// is worth something only for the tree that it ran on. The new results stand beside the old ones, and the newest counts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits with 1 if a required check did not pass.
+Exits with 1 if a required check did not pass; with 3 if the worktree is not as the run left it.
 
 Examples:
   callsheet checks rerun 1m7f6zd4
@@ -60,15 +59,18 @@ impl Rerun {
         let opened = run::open_to_write(project, out)?;
         let (run, task) = tasks::finished(&opened, &self.run)?;
         let desk = tasks::Desk::of(project, out)?;
-        let workspace = Workspace::hold(&desk.site(project), task.id.as_str())?;
+        let terms = Terms::of(&run).ok_or_else(|| {
+            Failure::input(format!("run `{}` does not say what it was for", run.id))
+        })?;
+        let workspace = desk.workspace(project, &opened, &task, terms.in_place)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
-        let left = run::text(&tasks::document(&opened, &run)?, "/result");
-        if let Some(terms) = Terms::of(&run) {
+        if !terms.in_place {
             // Another run may have been there since, or another machine.
             let (_, runs) = tasks::results(&opened, &task)?;
+            let left = run::text(&tasks::document(&opened, &run)?, "/result");
             desk.ready(project, &workspace, &terms, (left.as_deref(), &runs))?;
         }
-        let sandbox = tasks::check_sandbox(project, &workspace)?;
+        let sandbox = tasks::check_sandbox(project, &workspace, terms.in_place)?;
         let mut waiting = tasks::Patience {
             interrupts: Interrupts::catch()?,
             out,

@@ -16,6 +16,8 @@ use crate::{input, run, tasks};
 /// between two lines that mark it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits as `callsheet run` does.
+
 Examples:
   callsheet continue 1m7f6zd4 --input 'Keep the old endpoint as well.'
   callsheet continue 1m7f6zd4 --input @review.md")]

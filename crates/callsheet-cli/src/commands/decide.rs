@@ -16,6 +16,8 @@ use crate::{run, tasks};
 /// You decide once: a violation that is approved or rejected stays so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 3 if somebody has decided already.
+
 Examples:
   callsheet approve 1m7f6zd4jd20q7.1")]
 pub(crate) struct Approve {
@@ -29,6 +31,8 @@ pub(crate) struct Approve {
 /// You decide once: a violation that is approved or rejected stays so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 3 if somebody has decided already.
+
 Examples:
   callsheet reject 1m7f6zd4jd20q7.1")]
 pub(crate) struct Reject {

@@ -201,9 +201,10 @@ impl Errand {
         store::make_folder(project)?;
         let home = store::folder(project);
         // A worker has done so before it claimed the run.
+        let held = self.task.as_ref().map(|task| &task.workspace);
         let mut finished = match self.claim {
             Some(_) => Vec::new(),
-            None => drive::settle(&opened.store, &opened.project, &home)?,
+            None => drive::settle(&opened.runs(&home), held)?,
         };
         run::tell_settled(&finished, out);
         let program = std::env::current_exe()

@@ -20,11 +20,13 @@ use crate::{run, table};
 
 /// Merge the result of a task into its base branch, after its checks passed on the merged tree
 ///
-/// The merge is mechanical: nobody resolves anything. A conflict is told, and everything stays as it was. A task with a
-/// scope violation that is pending or rejected is refused. Nothing is pushed.
+/// The merge is mechanical: nothing is resolved. If there is a conflict, it is reported, and everything stays as it was. A
+/// task with a scope violation that is pending or rejected is refused. Nothing is pushed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits with 1 if there is a conflict, a check does not pass on the merged tree, or a violation is not approved.
+Exits with 0 if the base has the result, from this merge or from before; with 1 if there is a
+conflict, a required check does not pass on the merged tree, or a violation is not approved; with 3
+if there is nothing to merge, or local changes are in the way.
 
 Examples:
   callsheet merge 1m7f6zd4
@@ -40,16 +42,23 @@ impl Args {
         let opened = run::open_to_write(project, out)?;
         let task = tasks::find(&opened, &self.task)?;
         let desk = Desk::of(project, out)?;
-        let workspace = desk.workspace(project, &task, false)?;
+        let workspace = desk.workspace(project, &opened, &task, false)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;
         check(&state)?;
         let newest = tasks::newest(&workspace, &state)?;
         let (newest, result) = newest.ok_or_else(|| nothing(&state))?;
+        let began = state
+            .runs
+            .first()
+            .and_then(|one| run::text(&one.document, "/start_head"));
+        if began.as_deref() == Some(result.as_str()) {
+            return Err(nothing(&state));
+        }
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
-        let sandbox = tasks::check_sandbox(project, &workspace)?;
+        let sandbox = tasks::check_sandbox(project, &workspace, false)?;
         let base = tasks::base(&task);
         let landing = Landing {
             checks: Rerun {

@@ -11,9 +11,9 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::{run, tasks, time};
 
-/// Print the proof of a run: prompt hash, scope, checks, changed files, commits and decisions
+/// Print the proof of a run: prompt hash, scope, checks, changed files, result and decisions
 ///
-/// It holds facts and references, and no verdict. With the same store, `callsheet verify RUN` proves what it refers to.
+/// It is a JSON document with facts and references, and without a verdict. With the same store, `callsheet verify RUN` proves what it refers to.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

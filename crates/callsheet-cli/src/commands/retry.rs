@@ -16,6 +16,8 @@ use crate::{run, tasks};
 /// unless you name others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits as `callsheet run` does.
+
 Examples:
   callsheet retry 1m7f6zd4
   callsheet retry 1m7f6zd4 --runner codex")]

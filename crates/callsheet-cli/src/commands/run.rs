@@ -17,9 +17,12 @@ use crate::{run, tasks};
 /// worktree, and every change outside of the write scope becomes a violation that a person decides about. The last line
 /// on stdout is the id of the run. Ctrl-C stops the agent and everything that it started.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "\
+callsheet run <TASK> [OPTIONS]
+       callsheet run --title <TEXT> --write <GLOB>... [OPTIONS]")]
 #[command(after_help = "\
-Exits with 0 if the run completed, all required checks passed and nothing outside of the scope changed; with 1 if not;
-with 3 if the agent could not be started.
+Exits with 0 if the run completed, all required checks passed and there is no violation; with 1 if
+not; with 3 if the task cannot be run now, or the agent could not be started.
 
 Examples:
   callsheet run 1m7f6zd4
@@ -32,10 +35,10 @@ pub(crate) struct Args {
     task: Option<String>,
 
     #[command(flatten)]
-    new: add::New,
-
-    #[command(flatten)]
     order: Order,
+
+    #[command(flatten, next_help_heading = "A new task")]
+    new: add::New,
 }
 
 impl Args {

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use callsheet_run::drive::{self, Able, Most};
+use callsheet_run::drive::{self, Able};
 use callsheet_run::sandbox::Place;
 use callsheet_run::tasks::Terms;
 use callsheet_run::{Interrupts, Resolved, RunError, document, find_program};
 use callsheet_store::{Claim, RunPage, RunState, Task, block_on};
 
-use crate::commands::exec::{Errand, TaskErrand, Texts};
+use crate::commands::exec::{self, Errand, TaskErrand, Texts};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
@@ -20,6 +20,9 @@ use crate::{run, sandbox};
 
 /// How long to wait for news before looking again: a lease may have run out, or an account may be free again.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How often to look for work of this machine that others do not have yet.
+const HAND_OVER: Duration = Duration::from_secs(10);
 
 /// How long a workspace that is in use or a remote that is out of reach is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,6 +36,8 @@ const QUEUED: usize = 1000;
 /// any number of machines share one queue. Ctrl-C stops the agent that is running, and then the worker.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 0 however the runs end; with 3 if no runner of the project can be started here.
+
 Examples:
   callsheet worker
   callsheet worker --drain
@@ -64,6 +69,7 @@ impl Args {
             runners,
             interrupts: Interrupts::catch()?,
             complaint: None,
+            handed_over: None,
             taken: 0,
             out,
         };
@@ -86,6 +92,8 @@ struct Worker<'a> {
     interrupts: Interrupts,
     /// What was said last about a store that refuses.
     complaint: Option<String>,
+    /// When it was looked for what has to be handed over.
+    handed_over: Option<Instant>,
     taken: usize,
     out: Output,
 }
@@ -108,16 +116,11 @@ impl Worker<'_> {
                 }
                 Ok(None) if drain => break,
                 Ok(None) => {
-                    self.complaint = None;
                     news.wait(LOOK)?;
                 }
                 // A server that cannot be reached comes back; a worker outlives that.
                 Err(RunError::Store(error)) if !drain => {
-                    let told = Some(error.to_string());
-                    if self.complaint != told {
-                        out.warn(&error.to_string());
-                        self.complaint = told;
-                    }
+                    self.complain(&error.to_string());
                     std::thread::sleep(LOOK);
                 }
                 Err(error) => return Err(error.into()),
@@ -130,21 +133,30 @@ impl Worker<'_> {
     fn look(&mut self) -> Result<Option<Claim>, RunError> {
         let (opened, out) = (&self.opened, self.out);
         let home = store::folder(self.project);
-        let settled = drive::settle(&opened.store, &opened.project, &home);
+        let settled = drive::settle(&opened.runs(&home), None);
         match settled {
-            Ok(settled) => run::tell_settled(&settled, out),
+            Ok(settled) => {
+                run::tell_settled(&settled, out);
+                self.complaint = None;
+            }
             Err(RunError::Store(error)) => return Err(RunError::Store(error)),
             // One run that cannot be settled does not keep others from being run.
-            Err(error) => {
-                let told = Some(error.to_string());
-                if self.complaint != told {
-                    out.warn(&error.to_string());
-                    self.complaint = told;
-                }
-            }
+            Err(error) => self.complain(&error.to_string()),
         }
-        travel::publish_left(self.project, opened, &self.desk, out);
-        claim(self.project, opened, &self.runners)
+        // A remote that is out of reach would be complained about all the time.
+        if self.handed_over.is_none_or(|at| at.elapsed() > HAND_OVER) {
+            travel::publish_left(self.project, &self.opened, &self.desk, out);
+            self.handed_over = Some(Instant::now());
+        }
+        claim(self.project, &self.opened, &self.runners)
+    }
+
+    /// Says what is wrong, once as long as nothing else is.
+    fn complain(&mut self, what: &str) {
+        if self.complaint.as_deref() != Some(what) {
+            self.out.warn(what);
+            self.complaint = Some(what.to_owned());
+        }
     }
 
     /// Runs a claimed run to its end; one that cannot be started is on record as failed.
@@ -153,11 +165,7 @@ impl Worker<'_> {
         let store = self.opened.store.clone();
         let prepared = drive::keep(&store, claim, || self.prepare(claim));
         let home = store::folder(self.project);
-        let place = drive::Place {
-            store: &store,
-            project: &self.opened.project,
-            home: &home,
-        };
+        let place = self.opened.runs(&home);
         if self.interrupts.count() > 0 {
             drive::cancel(&place, claim)?;
             out.say(&format!("run {id}: cancelled"));
@@ -220,8 +228,12 @@ impl Worker<'_> {
             .resolve(&name, project.root(), sandbox.is_some())?;
         runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
         let script = run::script(project, &runner)?;
-        let workspace =
-            self.patiently(|worker| worker.desk.workspace(project, &task, terms.in_place))?;
+        let workspace = self.patiently(|worker| {
+            let opened = &worker.opened;
+            worker
+                .desk
+                .workspace(project, opened, &task, terms.in_place)
+        })?;
         self.patiently(|worker| {
             Journey::new(project, &worker.opened, &workspace, &task).bring(out)
         })?;
@@ -266,8 +278,13 @@ impl Worker<'_> {
         };
         out.say(&format!("{} done", runs(self.taken)));
         if left > 0 {
+            let (stay, them) = if left == 1 {
+                ("stays", "it")
+            } else {
+                ("stay", "them")
+            };
             out.note(&format!(
-                "{} stay queued: no runner or account here can take them now",
+                "{} {stay} queued: no runner or account here can take {them} now",
                 runs(left)
             ));
         }
@@ -300,13 +317,7 @@ fn claim(
         .iter()
         .map(|runner| Able {
             runner,
-            most: Most {
-                project: settings.limits.runs,
-                account: settings
-                    .accounts
-                    .get(&runner.account)
-                    .and_then(|account| account.runs),
-            },
+            most: exec::most(project, runner),
         })
         .collect();
     drive::claim_next(

@@ -84,7 +84,8 @@ fn a_project_changes_what_is_listed_and_shown() {
       "ambient": {
         "instructions": [],
         "hooks": {},
-        "mcp_servers": {}
+        "mcp_servers": {},
+        "main": []
       },
       "profiles": {}
     }

@@ -39,6 +39,16 @@ help_of! {
     task_depend: "task" "depend";
     exec: "exec";
     runs: "runs";
+    run: "run";
+    retry: "retry";
+    continue_run: "continue";
+    approve: "approve";
+    reject: "reject";
+    checks: "checks";
+    checks_rerun: "checks" "rerun";
+    merge: "merge";
+    proof: "proof";
+    worker: "worker";
     log: "log";
     events: "events";
     stop: "stop";
@@ -90,7 +100,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache task exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof worker exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -104,6 +114,7 @@ fn no_command_is_without_its_help_here() {
         listed(&help(&["task"])).join(" "),
         "add list show cancel depend"
     );
+    assert_eq!(listed(&help(&["checks"])).join(" "), "rerun");
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
     assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");
     assert_eq!(listed(&help(&["package"])).join(" "), "check");

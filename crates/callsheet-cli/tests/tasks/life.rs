@@ -40,7 +40,7 @@ fn a_task_is_done_when_its_result_is_merged_and_its_checks_passed() {
     let (run, code) = bench.run();
     assert_eq!(code, Some(0), "{run:#}");
     let task = run["task"].as_str().unwrap();
-    assert_eq!(bench.status(task), "ready: dod_pending");
+    assert_eq!(bench.status(task), "ready: merge_pending");
     let merged = bench.call(&["merge", task, "--json"]);
     assert_eq!(merged.code(), Some(0), "{}", merged.text());
     let merged = merged.json();

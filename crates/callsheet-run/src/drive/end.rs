@@ -33,6 +33,8 @@ pub(super) struct Scene<'a> {
     /// This program and its environment, where checks can be run.
     pub(super) bench: Option<(&'a Path, &'a BTreeMap<String, String>)>,
     pub(super) runner: &'a str,
+    /// Where the files of a task are, which this process holds.
+    pub(super) ground: Option<&'a Ground>,
 }
 
 /// Observes what an agent did, finishes its run and returns it.
@@ -41,19 +43,17 @@ pub(super) fn end(
     mut ended: Ended,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    let judged = judge(&ended);
+    let mut judged = judge(&ended);
     if let (Some(prompt), Some(exited)) = (&mut ended.known.delivered.prompt, ended.steps.exited) {
         prompt.read = ended.ingest.took(exited.read);
     }
-    let observed = observed(scene, &ended, judged.clone());
+    let facts = match Terms::of(&ended.claim.run) {
+        Some(terms) => concluded(scene, &ended, &mut judged, &terms, watcher)?,
+        None => Value::Null,
+    };
     let mut outcome = json!(ended.known);
-    merge(&mut outcome, json!(observed));
-    if let Some(terms) = Terms::of(&ended.claim.run) {
-        merge(
-            &mut outcome,
-            concluded(scene, &ended, &judged, &terms, watcher)?,
-        );
-    }
+    merge(&mut outcome, json!(observed(scene, &ended, judged.clone())));
+    merge(&mut outcome, facts);
     ended.folder.make_room();
     finish(scene, &ended, &outcome)?;
     note(scene, judged.verdict, judged.reason);
@@ -66,10 +66,8 @@ pub(super) fn end(
 
 /// Finishes a run that was stopped before its agent was started.
 pub(super) fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
-    let outcome = not_started(
-        (Status::Cancelled, Class::Cancelled),
-        "it was stopped before the agent was started",
-    );
+    let why = "it was stopped before the agent was started";
+    let outcome = not_started((Status::Cancelled, Class::Cancelled), why);
     block_on(place.store.finish_run(claim, &outcome))?;
     Ok(())
 }
@@ -92,6 +90,7 @@ pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
             account: request["account"].as_str().unwrap_or_default(),
             runner: request["runner"].as_str().unwrap_or_default(),
             bench: None,
+            ground: None,
         };
         let verdict = Verdict::failure(Class::Environment);
         note(&scene, verdict, Some(error.to_string()));
@@ -100,25 +99,47 @@ pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
 }
 
 /// Returns what git, the checks and the scope say of a task's run.
+///
+/// An agent whose work cannot be looked at has failed, whatever else is known of it.
 fn concluded(
     scene: &Scene<'_>,
     ended: &Ended,
-    judged: &Judged,
+    judged: &mut Judged,
     terms: &Terms,
     watcher: &mut dyn Watcher,
 ) -> Result<Value, RunError> {
-    let run = &ended.claim.run;
-    let before = match std::fs::read_to_string(ended.folder.before()) {
-        Ok(text) => serde_json::from_str(&text).unwrap_or_default(),
-        Err(_) => return Ok(conclude::unseen(terms)),
+    let before = std::fs::read_to_string(ended.folder.before()).unwrap_or_default();
+    let Ok(before) = serde_json::from_str(&before) else {
+        return Ok(conclude::nothing(
+            terms,
+            "the agent was never started, or it was on another machine",
+        ));
     };
-    let root = scene.home.parent().unwrap_or(scene.home);
-    let task = run.task.map(|task| task.to_string()).unwrap_or_default();
-    let ground = if terms.in_place {
-        Ground::in_place(root, scene.home)?
-    } else {
-        Ground::of(root, scene.home, &task)?
-    };
+    match conclude(scene, ended, (judged, terms, &before), watcher) {
+        // Whoever comes next can tell more.
+        Err(error @ (RunError::NotNow(_) | RunError::Store(_))) => Err(error),
+        Err(error) => {
+            if judged.status == Status::Completed {
+                judged.status = Status::Failed;
+                judged.verdict = Verdict::failure(Class::Unknown);
+            }
+            let why = format!("cannot tell what the agent changed: {error}");
+            let facts = conclude::nothing(terms, &why);
+            judged.reason = Some(why);
+            Ok(facts)
+        }
+        facts => facts,
+    }
+}
+
+fn conclude(
+    scene: &Scene<'_>,
+    ended: &Ended,
+    (judged, terms, before): (&Judged, &Terms, &conclude::Before),
+    watcher: &mut dyn Watcher,
+) -> Result<Value, RunError> {
+    let gone = || RunError::Input("the repository is not there".to_owned());
+    let ground = scene.ground.ok_or_else(gone)?;
     let unchecked = match judged.status {
         Status::Cancelled => Some("the run was stopped"),
         _ if judged.termination.is_none() => Some("the agent was never started, or lost"),
@@ -131,9 +152,9 @@ fn concluded(
         sandbox,
     });
     let concluding = conclude::Ended {
-        run,
+        run: &ended.claim.run,
         terms,
-        ground: &ground,
+        ground,
         folder: ended.folder.path(),
         home: scene.home,
         sandboxed: sandbox.is_some(),
@@ -146,7 +167,7 @@ fn concluded(
             watcher,
             asked,
         };
-        conclude::conclude(&concluding, &before, bench.as_ref(), &mut checking)
+        conclude::conclude(&concluding, before, bench.as_ref(), &mut checking)
     })
 }
 

@@ -293,3 +293,18 @@ impl Seen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn lines_are_text_without_their_ends() {
+        let bytes = b"one\r\n\n\r\ntwo \xff\xc3\xa9\nthree";
+        assert_eq!(
+            lines(bytes).collect::<Vec<_>>(),
+            ["one", "two \u{fffd}\u{e9}", "three"]
+        );
+        assert_eq!(lines(b"").count() + lines(b"\n").count(), 0);
+    }
+}

@@ -29,6 +29,7 @@ pub use clocks::Expired;
 pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
+pub(crate) use worker::{Alive, Worker};
 
 use crate::account::Asker;
 use crate::checks::Checked;
@@ -218,20 +219,21 @@ fn drive(
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
     // Looking at a large repository takes its time.
-    let prepared = while_kept(job.store, claim, |_| {
+    let started = while_kept(job.store, claim, |_| {
         start::prepare(job, claim.clone(), ready, watcher)
     });
-    let driven = prepared.and_then(|started| watch::watch(job, started, watcher));
-    let ended = match driven {
-        Ok(ended) => ended,
-        Err(error) => {
-            if matches!(error, RunError::Refused { .. }) {
-                let place = Place::of(job);
-                end::give_up(&place, claim, &error);
-            }
-            return Err(error);
+    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at.
+    let started = started.inspect_err(|error| {
+        // A store that was out of reach says nothing about the runner.
+        if !matches!(error, RunError::Store(_)) {
+            end::give_up(&Place::of(job), claim, error);
         }
-    };
+    })?;
+    let ended = watch::watch(job, started, watcher).inspect_err(|error| {
+        if matches!(error, RunError::Refused { .. }) {
+            end::give_up(&Place::of(job), claim, error);
+        }
+    })?;
     let scene = end::Scene {
         store: job.store,
         project: job.project,
@@ -240,6 +242,7 @@ fn drive(
         account: &job.runner.account,
         runner: &job.runner.name,
         bench: Some((job.program, job.environment)),
+        ground: job.task.map(|task| task.ground),
     };
     end::end(&scene, ended, watcher)
 }

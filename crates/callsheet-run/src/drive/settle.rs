@@ -17,13 +17,12 @@ use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
 use super::worker::{Worker, is_lost};
-use super::{LEASE, Live, Watcher};
+use super::{LEASE, Live, Place, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
-use crate::supervisor;
 use crate::tasks::{self, Terms};
-use crate::workspace::Ground;
-use crate::{Limits, RunError, SomeLimits, adapter};
+use crate::workspace::{Ground, Workspace};
+use crate::{Limits, RunError, SomeLimits, adapter, merge, supervisor};
 
 /// How long a supervisor may take to end its agent.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -31,11 +30,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of each stream is taken; what a run may write at most is not known any more.
 const MOST_OUTPUT: u64 = 4 << 30;
 
-/// Tells whether there is nothing to settle: every run has its process, and no folder has lost its run.
-pub fn is_settled(store: &Store, project: &Project, home: &Path) -> Result<bool, RunError> {
+/// Tells whether there is nothing to settle: every run has its process, no folder has lost its run, and no merge is half done.
+pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
     let folders = RunFolder::all(home);
     let lost = (folders.iter()).any(|name| over(store, project, name).is_some());
-    Ok(!lost && unsettled(store, project)?.is_empty())
+    Ok(!lost && !merge::is_moving(home)? && unsettled(store, project, None)?.is_empty())
 }
 
 /// Returns the run that a folder belongs to, if it has finished.
@@ -44,49 +48,47 @@ fn over(store: &Store, project: &Project, name: &str) -> Option<Run> {
     run.filter(|run| run.state == RunState::Finished && run.id.as_str() == name)
 }
 
-/// Keeps what an agent did here in a run that another machine took for lost: it knows nothing of it.
-fn keep_work(run: &Run, folder: &RunFolder, home: &Path) -> Result<(), RunError> {
-    let terms = Terms::of(run).filter(|terms| !terms.in_place);
-    let (Some(task), Some(terms)) = (run.task, terms) else {
-        return Ok(());
-    };
-    if !folder.before().exists() {
-        return Ok(());
-    }
-    await_supervisor(folder);
-    supervisor::end_marked(run.id.as_str());
-    let root = home.parent().unwrap_or(home);
-    tasks::park(
-        &Ground::of(root, home, task.as_str())?,
-        &terms,
-        run.id.as_str(),
-    )
-}
-
 /// Returns the runs that say they are running, while the process that ran them is gone or has let its lease run out.
 ///
-/// Whoever asks holds no run, so that one of this very process is one that it has given up.
-fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
+/// Whoever has no workspace runs nothing: a run of this very process is one that it has given up.
+fn unsettled(
+    store: &Store,
+    project: &Project,
+    held: Option<&Workspace>,
+) -> Result<Vec<Run>, RunError> {
     let (now, here) = (now(), Worker::here()?.to_string());
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
         let left = run.lease_until.map(|until| until - now);
-        worker == here || is_lost(Worker::is_alive(worker), left)
+        held.is_none() && worker == here || is_lost(Worker::is_alive(worker), left)
     });
     Ok(running)
 }
 
 /// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
 ///
-/// The process must not hold a run meanwhile. A run that cannot be settled does not keep others from it.
-pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>, RunError> {
+/// `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
+/// it before they change anything there. A run that cannot be settled does not keep others from it.
+pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
+    // The next merge says what is wrong, if that cannot be done.
+    let _ = merge::heal_left(root(home), home);
     let (mut settled, mut failed) = (Vec::new(), None);
-    for run in unsettled(store, project)? {
+    for run in unsettled(store, project, held)? {
+        let taken = match take(&run, home, held) {
+            Err(RunError::NotNow(_)) => continue,
+            taken => taken.unwrap_or_default(),
+        };
+        let ground = taken.as_ref().or(held.filter(|held| is_in(&run, held)));
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
         if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
-            match settle_one(store, project, home, claim) {
+            match settle_one(place, claim, ground.map(Workspace::ground)) {
                 Ok(run) => settled.push(run),
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -96,7 +98,7 @@ pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>,
         let folder = RunFolder::of(home, &name);
         match over(store, project, &name) {
             // Whoever comes next tries again.
-            Some(run) if keep_work(&run, &folder, home).is_ok() => drop(folder.remove()),
+            Some(run) if keep_work(&run, &folder, home, held).is_ok() => drop(folder.remove()),
             _ => {}
         }
     }
@@ -107,12 +109,58 @@ pub fn settle(store: &Store, project: &Project, home: &Path) -> Result<Vec<Run>,
     }
 }
 
-fn settle_one(
-    store: &Store,
-    project: &Project,
+/// Keeps what an agent did here in a run that another machine took for lost, which knows nothing of it.
+fn keep_work(
+    run: &Run,
+    folder: &RunFolder,
     home: &Path,
-    claim: Claim,
-) -> Result<Run, RunError> {
+    held: Option<&Workspace>,
+) -> Result<(), RunError> {
+    let terms = Terms::of(run).filter(|terms| !terms.in_place);
+    let Some(terms) = terms.filter(|_| folder.before().exists()) else {
+        return Ok(());
+    };
+    await_supervisor(folder);
+    supervisor::end_marked(run.id.as_str());
+    let taken = take(run, home, held)?;
+    match taken.as_ref().or(held) {
+        Some(workspace) => tasks::park(workspace.ground(), &terms, run.id.as_str()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the main checkout of the project whose directory this is.
+fn root(home: &Path) -> &Path {
+    home.parent().unwrap_or(home)
+}
+
+/// Takes the workspace of a run, unless it has none or this process has it already.
+fn take(run: &Run, home: &Path, held: Option<&Workspace>) -> Result<Option<Workspace>, RunError> {
+    let (Some(task), Some(terms)) = (run.task, Terms::of(run)) else {
+        return Ok(None);
+    };
+    if held.is_some_and(|held| is_in(run, held)) {
+        Ok(None)
+    } else if terms.in_place {
+        Workspace::hold_in_place(root(home), home).map(Some)
+    } else {
+        Workspace::hold(root(home), home, task.as_str()).map(Some)
+    }
+}
+
+/// Tells whether a run took place in a workspace.
+fn is_in(run: &Run, workspace: &Workspace) -> bool {
+    let is_in_place = Terms::of(run).is_some_and(|terms| terms.in_place);
+    run.task
+        .is_some_and(|task| workspace.is_of(task.as_str(), is_in_place))
+}
+
+fn settle_one(place: &Place<'_>, claim: Claim, ground: Option<&Ground>) -> Result<Run, RunError> {
+    let Place {
+        store,
+        project,
+        home,
+    } = *place;
     let folder = RunFolder::of(home, claim.run.id.as_str());
     let known = known(&folder);
     await_supervisor(&folder);
@@ -150,6 +198,7 @@ fn settle_one(
         account: &account,
         runner: &runner,
         bench: None,
+        ground,
     };
     let none = SomeLimits::default();
     end::end(

@@ -138,8 +138,15 @@ impl<'a> Watch<'a> {
         };
         let (stdout, stderr) = (open(&folder.stdout())?, open(&folder.stderr())?);
         let now = Instant::now();
+        let supervised = match &job.task {
+            Some(task) => {
+                let held = task.ground.hold().share()?;
+                Supervised::start_with(job.program, &started.launch, held)?
+            }
+            None => Supervised::start(job.program, &started.launch)?,
+        };
         Ok(Self {
-            supervised: Supervised::start(job.program, &started.launch)?,
+            supervised,
             ingest: Ingest::new(job.runner.adapter.reader()),
             claim: started.claim,
             known: started.known,

@@ -8,7 +8,7 @@ use crate::launch::Identity;
 
 /// A process on a machine, since a start of that machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Worker {
+pub(crate) struct Worker {
     host: String,
     boot: String,
     process: Identity,
@@ -16,7 +16,7 @@ pub(super) struct Worker {
 
 /// Whether a process that held a run is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alive {
+pub(crate) enum Alive {
     Yes,
     No,
     /// It is on another machine, or was named by somebody else.
@@ -39,7 +39,7 @@ pub(super) fn is_lost(alive: Alive, left: Option<i64>) -> bool {
 
 impl Worker {
     /// Names this process.
-    pub(super) fn here() -> Result<Self, RunError> {
+    pub(crate) fn here() -> Result<Self, RunError> {
         let process = Identity::current()
             .map_err(|cause| RunError::refused("cannot tell which process this is", cause))?;
         Ok(Self {
@@ -63,7 +63,7 @@ impl Worker {
     }
 
     /// Tells whether the process of that name is still there.
-    pub(super) fn is_alive(name: &str) -> Alive {
+    pub(crate) fn is_alive(name: &str) -> Alive {
         match Self::parse(name) {
             Some(worker) if worker.host == host() => {
                 let same = worker.boot == boot();

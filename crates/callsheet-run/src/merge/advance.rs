@@ -57,21 +57,20 @@ pub(crate) enum Advanced {
     Blocked(String),
 }
 
-/// Returns what would be in the way of a move, without changing anything.
+/// Returns what would be in the way of a move, without changing anything but what is in the directory `scratch`.
 pub(super) fn obstacle(
     repository: &Repository,
     step: &Step<'_>,
+    scratch: &Path,
 ) -> Result<Option<String>, RunError> {
     match place(repository, step.branch)? {
         Place::Nowhere => Ok(None),
         Place::Blocked(why) => Ok(Some(why)),
         Place::At(worktree) => {
-            let directory = tempfile::tempdir()
-                .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
             let apart = Apart {
                 repository,
                 worktree: &worktree,
-                index: directory.path().join("index"),
+                index: scratch.join("index"),
             };
             let differences = between(repository, step.old, step.new)?;
             in_files(&apart, (step.old, step.new), &differences)
@@ -119,6 +118,19 @@ pub fn heal(lock: &RepositoryLock<'_>, home: &Path) -> Result<(), RunError> {
     };
     Move { lock, note: &note }.heal(home)?;
     Note::remove(home)
+}
+
+/// Tells whether a branch is about to move, or was when somebody was killed.
+pub(crate) fn is_moving(home: &Path) -> Result<bool, RunError> {
+    Ok(Note::read(home)?.is_some())
+}
+
+/// Finishes or takes back such a move in the repository of a project, if there is one.
+pub(crate) fn heal_left(root: &Path, home: &Path) -> Result<(), RunError> {
+    if !is_moving(home)? {
+        return Ok(());
+    }
+    heal(&Repository::open(root)?.lock(home)?, home)
 }
 
 /// A move on its way.

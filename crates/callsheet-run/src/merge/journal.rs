@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::NamedTempFile;
-
 use crate::RunError;
 use crate::repository::Worktree;
 
@@ -35,10 +33,12 @@ impl Note {
     /// Writes the note, so that it is there after a loss of power too.
     pub(super) fn write(&self, home: &Path) -> Result<(), RunError> {
         let written = || -> io::Result<()> {
-            let mut file = NamedTempFile::new_in(home)?;
+            // Under the same name each time: one that a killed process left is written over.
+            let new = home.join(format!("{NAME}.new"));
+            let mut file = File::create(&new)?;
             file.write_all(&self.bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(home.join(NAME))?;
+            file.sync_all()?;
+            fs::rename(new, home.join(NAME))?;
             File::open(home)?.sync_all()
         };
         written().map_err(|cause| {

@@ -21,6 +21,8 @@ const TITLE: usize = 100;
 pub struct Order<'a> {
     /// The `.callsheet` of the project.
     pub home: &'a Path,
+    /// An empty directory for what is needed meanwhile.
+    pub scratch: &'a Path,
     /// The branch that gets the result, without `refs/heads/`.
     pub base: &'a str,
     /// The commit to merge.
@@ -111,7 +113,7 @@ pub fn merge(
             reason: &reason,
         };
         // Told before the checks, which can take long.
-        if let Some(why) = obstacle(repository, &step)? {
+        if let Some(why) = obstacle(repository, &step, order.scratch)? {
             return Ok(Merged::Blocked { why });
         }
         if let Err(why) = check(&commit)? {

@@ -11,6 +11,7 @@ mod obstacle;
 mod restore;
 
 pub use advance::heal;
+pub(crate) use advance::{heal_left, is_moving};
 pub use land::{Merged, Order, merge, message};
 
 #[cfg(test)]

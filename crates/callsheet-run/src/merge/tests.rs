@@ -27,7 +27,9 @@ fn merge_checked(
     check: impl FnMut(&str) -> Result<Result<(), String>, RunError>,
 ) -> Result<Merged, RunError> {
     let home = user.home();
+    let scratch = tempfile::tempdir().unwrap();
     let order = Order {
+        scratch: scratch.path(),
         home: &home,
         base: "main",
         result,

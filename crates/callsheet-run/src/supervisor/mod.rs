@@ -12,6 +12,7 @@ mod supervised;
 mod watch;
 
 use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 use rustix::process::{getpid, set_child_subreaper};
 
@@ -42,8 +43,14 @@ pub fn supervise() -> Result<(), RunError> {
     set_child_subreaper(Some(getpid())).map_err(|errno| refused(errno.into()))?;
     let process = Identity::current().map_err(refused)?;
     journal.write(Step::Supervising { process });
+    // Whoever asked for the agent may be gone already.
+    let heard = inbox.wait(Some(Duration::ZERO));
+    if heard.orphaned {
+        journal.write(Step::Done);
+        return journal.close();
+    }
     match spawn::spawn(&launch, &mut journal) {
-        Ok(agent) => watch::Watch::new(&launch, agent, inbox, &mut journal).run()?,
+        Ok(agent) => watch::Watch::new(&launch, agent, inbox, &mut journal).run(heard)?,
         Err(step) => {
             journal.write(step);
             journal.write(Step::Done);

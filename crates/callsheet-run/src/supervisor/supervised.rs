@@ -23,6 +23,15 @@ impl Supervised {
     ///
     /// The supervisor has no environment: what it has, the agent could read from `/proc`.
     pub fn start(program: &Path, launch: &Launch) -> Result<Self, RunError> {
+        Self::start_with(program, launch, Stdio::null())
+    }
+
+    /// Starts a supervisor that keeps a file open as long as it lives, such as one with a lock; the agent does not get it.
+    pub(crate) fn start_with(
+        program: &Path,
+        launch: &Launch,
+        held: impl Into<Stdio>,
+    ) -> Result<Self, RunError> {
         let line = launch.to_line()?;
         let refused = |cause| RunError::refused("cannot start the supervisor", cause);
         let mut command = Command::new(program);
@@ -30,7 +39,7 @@ impl Supervised {
             .arg("supervise")
             .env_clear()
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(held)
             .stderr(Stdio::null());
         let mut command = CommandWrap::from(command);
         command.wrap(ProcessSession);

@@ -74,8 +74,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Returns once no process of the run is left, or once one cannot be ended.
-    pub(super) fn run(mut self) -> Result<(), RunError> {
+    /// Returns once no process of the run is left, or once one cannot be ended; `heard` came before the agent was there.
+    pub(super) fn run(mut self, heard: Heard) -> Result<(), RunError> {
+        self.hear(heard);
         let status = self.until_exit()?;
         let read = self.agent.stdin.as_mut();
         let read = read.and_then(|file| file.stream_position().ok());

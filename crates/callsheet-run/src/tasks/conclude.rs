@@ -103,20 +103,11 @@ pub(crate) fn conclude(
     Ok(outcome)
 }
 
-/// Returns what goes into the outcome of a run without evidence here: no agent was started, or it was on another machine.
-///
-/// Whatever is in a worktree of the task then is not what the run left.
-pub(crate) fn unseen(terms: &Terms) -> Value {
-    let pending = |check| Checked::pending(check, "the agent was never started, or lost");
-    let mut outcome = json!(Changes::default());
-    outcome["checks"] = terms
-        .checks
-        .iter()
-        .map(|check| json!(pending(check)))
-        .collect();
-    outcome["violations"] = json!([]);
-    outcome["main"] = json!({"changed": []});
-    outcome
+/// Returns what goes into the outcome of a run of which nothing can be told.
+pub(crate) fn nothing(terms: &Terms, why: &str) -> Value {
+    let pending = |check| Checked::pending(check, why);
+    let checks: Vec<Checked> = terms.checks.iter().map(pending).collect();
+    json!({"checks": checks, "violations": []})
 }
 
 fn globs(patterns: &[String]) -> Result<ScopeGlobs, RunError> {
@@ -159,7 +150,7 @@ fn check_all(
         let tree = tree_now(ended.ground, ended.folder)?;
         let place = checks::Place {
             program: bench.program,
-            cwd: ended.ground.path(),
+            ground: ended.ground,
             folder: ended.folder,
             run: &run,
             environment: bench.environment,

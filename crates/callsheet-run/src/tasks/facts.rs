@@ -138,6 +138,8 @@ pub(crate) fn after(
 fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), RunError> {
     let index = folder.join("index");
     let refused = |cause| RunError::refused("cannot copy the index of the worktree", cause);
+    // A git that was killed with whoever came before.
+    let _ = std::fs::remove_file(folder.join("index.lock"));
     match copy_index(&ground.admin().join("index"), &index) {
         // An agent can remove it; then everything is new.
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => return Err(refused(cause)),
@@ -145,22 +147,18 @@ fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), R
     }
     let skipped = ground.git_on(&index, &["ls-files", "-t", "-z"])?;
     let mut back = Vec::new();
-    let mut names = Vec::new();
     for entry in skipped.split(|byte| *byte == 0) {
         let Some(name) = entry.strip_prefix(b"S ") else {
             continue;
         };
         let path = ground.path().join(crate::workspace::os_path(name));
         if path.symlink_metadata().is_ok() {
-            back.extend_from_slice(name);
-            back.push(0);
-            names.push(String::from_utf8_lossy(name).into_owned());
+            back.push(name);
         }
     }
-    if !back.is_empty() {
-        let args = ["update-index", "-z", "--no-skip-worktree", "--stdin"];
-        ground.git_fed(Some(&index), &args, &back)?;
-    }
+    ground.git_for(Some(&index), &["update-index", "--no-skip-worktree"], &back)?;
+    let names = back.into_iter().map(String::from_utf8_lossy);
+    let names = names.map(std::borrow::Cow::into_owned).collect();
     Ok((index, names))
 }
 
@@ -183,8 +181,7 @@ pub(crate) fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunE
         return Ok(());
     }
     ground.disarm()?;
-    let folder = tempfile::tempdir()
-        .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
+    let folder = ground.hold().scratch()?;
     let changes = Changes {
         head: ground.rev("HEAD^{commit}")?,
         ..Changes::default()

@@ -31,8 +31,10 @@ impl Landing<'_> {
     pub fn merge(&self, waiting: &mut dyn Waiting) -> Result<(Merged, Vec<Checked>), RunError> {
         let ground = self.checks.ground;
         let checks = self.checks.defined()?;
+        let scratch = ground.hold().scratch()?;
         let order = Order {
             home: self.home,
+            scratch: scratch.path(),
             base: self.base,
             result: self.result,
             branch: ground.own_branch(),

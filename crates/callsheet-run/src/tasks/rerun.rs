@@ -74,11 +74,11 @@ impl Rerun<'_> {
         checks: &[CheckSetting],
         waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
-        let folder = temporary()?;
+        let folder = self.ground.hold().scratch()?;
         let run = self.run.id.to_string();
         let place = Place {
             program: self.program,
-            cwd: self.ground.path(),
+            ground: self.ground,
             folder: folder.path(),
             run: &run,
             environment: self.environment,
@@ -103,12 +103,7 @@ impl Rerun<'_> {
     pub(super) fn is_as_left(&self) -> Result<bool, RunError> {
         let outcome = self.run.outcome.as_ref();
         let left = outcome.and_then(|outcome| outcome["end_tree"].as_str());
-        let folder = temporary()?;
+        let folder = self.ground.hold().scratch()?;
         Ok(left == Some(tree_now(self.ground, folder.path())?.as_str()))
     }
-}
-
-fn temporary() -> Result<tempfile::TempDir, RunError> {
-    tempfile::tempdir()
-        .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))
 }

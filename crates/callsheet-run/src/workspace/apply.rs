@@ -25,8 +25,7 @@ pub(super) fn exclude(ground: &Ground, exclude: &ScopeGlobs) -> Result<(), RunEr
             continue;
         }
         if tag != b"S " {
-            absent.extend_from_slice(name);
-            absent.push(0);
+            absent.push(name);
         }
         let path = ground.path().join(os_path(name));
         match std::fs::remove_file(&path) {
@@ -37,11 +36,7 @@ pub(super) fn exclude(ground: &Ground, exclude: &ScopeGlobs) -> Result<(), RunEr
             _ => {}
         }
     }
-    if absent.is_empty() {
-        return Ok(());
-    }
-    let args = ["update-index", "-z", "--skip-worktree", "--stdin"];
-    ground.git_fed(None, &args, &absent).map(|_| ())
+    ground.git_for(None, &["update-index", "--skip-worktree"], &absent)
 }
 
 /// Takes the right to write from every file that git knows and the task may not write, and gives it to the others.

@@ -3,14 +3,9 @@
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path};
-use std::process::Command;
-use std::time::Duration;
 
 use super::{Ground, Site};
-use crate::{Bounds, RunError, ask, environment};
-
-/// How much a set-up may print.
-const MOST_PRINTED: u64 = 64 << 20;
+use crate::{CheckSetting, RunError, checks};
 
 /// Copies what the project names from the main checkout.
 ///
@@ -20,6 +15,8 @@ pub(super) fn copy(
     ground: &Ground,
     note: &mut dyn FnMut(&str),
 ) -> Result<(), RunError> {
+    let scratch = ground.hold().scratch()?;
+    let part = scratch.path().join("part");
     for name in &site.settings.copy {
         let from = site.root.join(name);
         let Ok(found) = from.symlink_metadata() else {
@@ -41,7 +38,7 @@ pub(super) fn copy(
         if let Some(parent) = to.parent() {
             std::fs::create_dir_all(parent).map_err(refused)?;
         }
-        copy_all(&from, &to).map_err(refused)?;
+        copy_all(&from, &to, &part).map_err(refused)?;
     }
     Ok(())
 }
@@ -77,7 +74,9 @@ fn leads_through_link(root: &Path, path: &Path) -> bool {
 }
 
 /// Copies a file or a directory; links stay links, and what is there already stays.
-fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+///
+/// A file is complete before it gets its name: nobody could tell half of it from the whole.
+fn copy_all(from: &Path, to: &Path, part: &Path) -> io::Result<()> {
     let kind = from.symlink_metadata()?.file_type();
     if to.symlink_metadata().is_ok() && !(kind.is_dir() && to.is_dir() && !to.is_symlink()) {
         return Ok(());
@@ -88,11 +87,12 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
         std::fs::create_dir_all(to)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
-            copy_all(&entry.path(), &to.join(entry.file_name()))?;
+            copy_all(&entry.path(), &to.join(entry.file_name()), part)?;
         }
         Ok(())
     } else if kind.is_file() {
-        std::fs::copy(from, to).map(|_| ())
+        std::fs::copy(from, part)?;
+        std::fs::rename(part, to)
     } else {
         // Sockets, pipes and devices are nobody's files.
         Ok(())
@@ -101,22 +101,23 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Runs the set-up command of the project in a worktree.
 pub(super) fn set_up(site: &Site<'_>, ground: &Ground) -> Result<(), RunError> {
-    let setup = site.settings.setup.as_deref().unwrap_or_default();
-    let Some((program, args)) = setup.split_first() else {
+    let Some(command) = &site.settings.setup else {
         return Ok(());
     };
-    // A path is relative to the root of the worktree, as the command itself is.
-    let program = match Path::new(program) {
-        path if path.components().count() > 1 => ground.path().join(path),
-        path => path.to_owned(),
+    let setup = CheckSetting {
+        name: "setup".to_owned(),
+        command: command.clone(),
+        timeout_s: site.settings.setup_timeout_s,
+        required: true,
     };
-    let mut command = Command::new(program);
-    command.args(args).current_dir(ground.path()).env_clear();
-    command.envs(environment::plain(site.environment));
-    let bounds = Bounds {
-        time: Duration::from_secs(site.settings.setup_timeout_s),
-        bytes: MOST_PRINTED,
+    let scratch = ground.hold().scratch()?;
+    let place = checks::Place {
+        program: site.program,
+        ground,
+        folder: scratch.path(),
+        run: ground.name(),
+        environment: site.environment,
+        sandbox: None,
     };
-    let what = format!("set-up {}", setup.join(" "));
-    ask(command, &what, bounds, false).map(|_| ())
+    checks::set_up(&setup, &place)
 }

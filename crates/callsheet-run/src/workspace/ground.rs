@@ -6,13 +6,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use callsheet::scope::ScopeGlobs;
 
-use super::{WORKTREES, Wanted};
-use crate::asked::{ask_with, file_of};
+use super::hold::Hold;
+use super::{Shown, WORKTREES, Wanted};
+use crate::asked::ask_with;
 use crate::repository::{Identity, Repository, RepositoryLock, name_of};
 use crate::{Bounds, RunError};
 
@@ -37,9 +38,19 @@ pub(crate) fn os_path(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
 }
 
+/// How many bytes of paths go to one git.
+const ARGUMENTS: usize = 64 << 10;
+
+/// The name of the main checkout among the places of work.
+pub(super) const IN_PLACE: &str = "in-place";
+
+/// What git says of a worktree that it is about to make.
+const INITIALIZING: &str = "initializing";
+
 /// The worktree of a task, whether it is there or not.
 #[derive(Clone, Debug)]
 pub struct Ground {
+    name: String,
     path: PathBuf,
     branch: String,
     /// The git directory of the worktree, inside that of the repository.
@@ -47,31 +58,38 @@ pub struct Ground {
     /// The directory of what the program keeps for the project.
     home: PathBuf,
     repository: Repository,
+    hold: Arc<Hold>,
 }
 
 impl Ground {
-    /// Names the worktree of a task; `root` is the main checkout.
-    pub fn of(root: &Path, home: &Path, task: &str) -> Result<Self, RunError> {
+    /// Takes the worktree of a task; `root` is the main checkout.
+    pub(super) fn of(root: &Path, home: &Path, task: &str) -> Result<Self, RunError> {
         let repository = Repository::open(root)?;
         let name = format!("task-{task}");
-        let path = home.join(WORKTREES).join(&name);
+        let folder = home.join(WORKTREES);
+        let busy = format!("another process works on task `{task}`");
         Ok(Self {
+            path: folder.join(&name),
             admin: repository.common_dir().join("worktrees").join(&name),
             branch: branch_of(task),
             home: home.to_owned(),
+            hold: Arc::new(Hold::take(&folder, &name, &busy)?),
             repository,
-            path,
+            name,
         })
     }
 
     /// Takes the main checkout itself as the place of work.
-    pub fn in_place(root: &Path, home: &Path) -> Result<Self, RunError> {
+    pub(super) fn in_place(root: &Path, home: &Path) -> Result<Self, RunError> {
         let repository = Repository::open(root)?;
+        let busy = "another process works in the main checkout";
         Ok(Self {
+            name: IN_PLACE.to_owned(),
             path: repository.top().to_owned(),
             admin: repository.git_dir().to_owned(),
             branch: repository.current_branch()?.unwrap_or_default(),
             home: home.to_owned(),
+            hold: Arc::new(Hold::take(&home.join(WORKTREES), IN_PLACE, busy)?),
             repository,
         })
     }
@@ -105,9 +123,21 @@ impl Ground {
         &self.home
     }
 
-    pub(super) fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
+    /// Returns what the place is called among all of them.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the lock that keeps everybody else away.
+    pub(crate) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    /// Returns the path of a file about the place, beside it.
+    pub(super) fn note(&self, what: &str) -> PathBuf {
+        self.home
+            .join(WORKTREES)
+            .join(format!("{}.{what}", self.name))
     }
 
     /// Tells whether there is anything to look at.
@@ -128,7 +158,7 @@ impl Ground {
 
     /// Runs git in the worktree.
     pub(crate) fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, RunError> {
-        self.run(None, args, Stdio::null())
+        self.run(None, args)
     }
 
     /// Runs git in the worktree with another index.
@@ -137,25 +167,34 @@ impl Ground {
         index: &Path,
         args: &[S],
     ) -> Result<Vec<u8>, RunError> {
-        self.run(Some(index), args, Stdio::null())
+        self.run(Some(index), args)
     }
 
-    /// Runs git in the worktree with something to read.
-    pub(crate) fn git_fed<S: AsRef<OsStr>>(
+    /// Runs git in the worktree for any number of paths.
+    pub(crate) fn git_for(
         &self,
         index: Option<&Path>,
-        args: &[S],
-        input: &[u8],
-    ) -> Result<Vec<u8>, RunError> {
-        self.run(index, args, file_of(input)?)
+        args: &[&str],
+        paths: &[&[u8]],
+    ) -> Result<(), RunError> {
+        let mut rest = paths;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fit = rest.iter().take_while(|path| {
+                bytes += path.len() + 1;
+                bytes <= ARGUMENTS
+            });
+            let (now, later) = rest.split_at(fit.count().max(1));
+            let args = args.iter().map(OsStr::new).chain([OsStr::new("--")]);
+            let args: Vec<&OsStr> = args.chain(now.iter().map(|path| os_path(path))).collect();
+            self.run(index, &args)?;
+            rest = later;
+        }
+        Ok(())
     }
 
-    fn run<S: AsRef<OsStr>>(
-        &self,
-        index: Option<&Path>,
-        args: &[S],
-        input: impl Into<Stdio>,
-    ) -> Result<Vec<u8>, RunError> {
+    /// Runs a git that holds the workspace, too: should this process be killed, nobody comes in between.
+    fn run<S: AsRef<OsStr>>(&self, index: Option<&Path>, args: &[S]) -> Result<Vec<u8>, RunError> {
         // A git in a repository that the agent made inside of its own would do as that repository says.
         let set = ["-c", "diff.ignoreSubmodules=dirty"].map(OsStr::new);
         let all: Vec<&OsStr> = set
@@ -171,7 +210,7 @@ impl Ground {
         command.env("GIT_DIR", &self.admin);
         command.env("GIT_COMMON_DIR", self.repository.common_dir());
         command.envs(index.map(|index| ("GIT_INDEX_FILE", index)));
-        ask_with(command, input, &name_of(args), BOUNDS, false)
+        ask_with(command, self.hold.share()?, &name_of(args), BOUNDS, false)
     }
 
     /// Returns the object that a name means, if there is one.
@@ -227,6 +266,10 @@ impl Ground {
 
     /// Removes what a git that was killed left behind; nobody else works here.
     pub(super) fn heal(&self) -> Result<(), RunError> {
+        // The main checkout is a person's own, and so is its git directory.
+        if self.name == IN_PLACE {
+            return Ok(());
+        }
         let refused = |cause| RunError::refused("cannot heal the worktree", cause);
         for lock in ["index.lock", "HEAD.lock"] {
             match std::fs::remove_file(self.admin.join(lock)) {
@@ -236,9 +279,10 @@ impl Ground {
                 _ => {}
             }
         }
-        // git holds such a lock while it makes a worktree, so this one was never finished.
-        let locked = self.admin.join("locked");
-        if locked.exists() || (self.admin.exists() && !self.admin.join("index").exists()) {
+        // git holds such a lock while it makes a worktree, so this one was never finished; others are a person's own.
+        let locked = std::fs::read_to_string(self.admin.join("locked"));
+        let is_half = locked.is_ok_and(|why| ["", INITIALIZING].contains(&why.trim_end()));
+        if is_half || (self.admin.exists() && !self.admin.join("index").exists()) {
             std::fs::remove_dir_all(&self.admin).map_err(refused)?;
         }
         Ok(())
@@ -279,17 +323,13 @@ impl Ground {
         let Some(wished) = tree(newest)? else {
             return Ok(());
         };
-        let folder = tempfile::tempdir()
-            .map_err(|cause| RunError::refused("cannot make a temporary directory", cause))?;
-        let shown = crate::tasks::facts::tree_now(self, folder.path())?;
+        let shown = crate::tasks::facts::tree_now(self, self.hold.scratch()?.path())?;
         if shown == wished {
             return Ok(());
         }
         for run in wanted.runs {
             if tree(&result_ref(run))?.as_deref() == Some(shown.as_str()) {
-                self.git(&["read-tree", "--reset", "-u", newest])?;
-                self.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
-                return Ok(());
+                return Shown::show(self, newest, newest)?.back();
             }
         }
         Ok(())
@@ -301,7 +341,8 @@ impl Ground {
         let restore = restore.transpose()?.flatten();
         self.git(&["read-tree", restore.as_deref().unwrap_or("HEAD")])?;
         super::apply::exclude(self, exclude)?;
-        self.git(&["checkout-index", "--all", "--index", "--quiet"])?;
+        // A git that was killed may have left the beginning of a file.
+        self.git(&["checkout-index", "--all", "--force", "--index", "--quiet"])?;
         if restore.is_some() {
             self.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
         }

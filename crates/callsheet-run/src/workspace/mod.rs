@@ -7,10 +7,10 @@ mod apply;
 mod checkout;
 mod copy;
 mod ground;
+mod hold;
 mod shown;
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use callsheet::scope::{ScopeGlobs, ScopeSnapshot};
@@ -22,10 +22,16 @@ pub(crate) use shown::Shown;
 
 use crate::repository::{NewWorktree, RepositoryLock};
 use crate::sandbox::git_paths;
-use crate::{RunError, WorkspaceSettings};
+use crate::{RunError, WorkspaceSettings, merge};
 
 /// The directory of all worktrees, in the directory of what the program keeps for a project.
 const WORKTREES: &str = "worktrees";
+
+/// What ends the name of the note that a worktree is set up.
+const READY: &str = "ready";
+
+/// What ends the name of the note that a worktree is being made.
+const MAKING: &str = "making";
 
 /// Where the tasks of a project are worked on.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +42,8 @@ pub struct Site<'a> {
     pub home: &'a Path,
     /// What the project sets of its worktrees.
     pub settings: &'a WorkspaceSettings,
+    /// This program.
+    pub program: &'a Path,
     /// The environment of this process.
     pub environment: &'a BTreeMap<String, String>,
 }
@@ -53,35 +61,35 @@ pub struct Wanted<'a> {
     pub runs: &'a [String],
 }
 
-/// The workspace of a task, held by this process.
+/// The workspace of a task, held by this process and by what it starts there.
 #[derive(Debug)]
 pub struct Workspace {
     ground: Ground,
-    /// Released when it is dropped, or when the process ends in whatever way.
-    _lock: File,
 }
 
 impl Workspace {
-    /// Takes the lock of a task's workspace; nobody else on this machine may have it.
-    pub fn hold(site: &Site<'_>, task: &str) -> Result<Self, RunError> {
-        let ground = Ground::of(site.root, site.home, task)?;
-        let busy = format!("another process works on task `{task}`");
-        Ok(Self {
-            ground,
-            _lock: lock(site, &format!("task-{task}"), &busy)?,
-        })
+    /// Takes the workspace of a task; nobody else on this machine may have it. `root` is the main checkout.
+    ///
+    /// What a killed process has started there is waited for.
+    pub fn hold(root: &Path, home: &Path, task: &str) -> Result<Self, RunError> {
+        let ground = Ground::of(root, home, task)?;
+        Ok(Self { ground })
     }
 
-    /// Takes the lock of the main checkout, for a task that is worked on there.
-    pub fn hold_in_place(site: &Site<'_>) -> Result<Self, RunError> {
-        Ok(Self {
-            ground: Ground::in_place(site.root, site.home)?,
-            _lock: lock(
-                site,
-                "in-place",
-                "another process works in the main checkout",
-            )?,
-        })
+    /// Takes the main checkout, for a task that is worked on there.
+    pub fn hold_in_place(root: &Path, home: &Path) -> Result<Self, RunError> {
+        let ground = Ground::in_place(root, home)?;
+        Ok(Self { ground })
+    }
+
+    /// Tells whether this is where a task is worked on.
+    pub(crate) fn is_of(&self, task: &str, is_in_place: bool) -> bool {
+        let name = if is_in_place {
+            ground::IN_PLACE.to_owned()
+        } else {
+            format!("task-{task}")
+        };
+        self.ground.name() == name
     }
 
     /// Returns where the files are.
@@ -113,9 +121,9 @@ impl Workspace {
         let ground = &self.ground;
         {
             let locked = repository.lock(site.home)?;
-            crate::merge::heal(&locked, site.home)?;
+            merge::heal(&locked, site.home)?;
             ground.heal()?;
-            if ground.is_there() {
+            if ground.is_there() && !self.is_half_made() {
                 shown::bring_back(ground)?;
                 ground.reuse(&locked, wanted.base)?;
                 ground.catch_up(wanted)?;
@@ -124,19 +132,24 @@ impl Workspace {
             }
         }
         apply::exclude(ground, &exclude)?;
-        let done = site
-            .home
-            .join(WORKTREES)
-            .join(format!("{}.ready", ground.name()));
-        let stamp = ground.stamp();
-        if std::fs::read_to_string(&done).ok().as_deref() != Some(stamp.as_str()) {
+        if !self.is_set_up() {
             copy::copy(site, ground, note)?;
             copy::set_up(site, ground)?;
-            std::fs::write(&done, stamp).map_err(|cause| {
+            std::fs::write(ground.note(READY), ground.stamp()).map_err(|cause| {
                 RunError::refused("cannot note that the worktree is set up", cause)
             })?;
         }
         apply::read_only(ground, &write)
+    }
+
+    fn is_set_up(&self) -> bool {
+        let noted = std::fs::read_to_string(self.ground.note(READY)).ok();
+        noted.as_deref() == Some(self.ground.stamp().as_str())
+    }
+
+    /// Tells whether somebody was killed before all files of a new worktree were there; nobody has worked in it.
+    fn is_half_made(&self) -> bool {
+        self.ground.note(MAKING).exists()
     }
 
     fn make(
@@ -147,41 +160,45 @@ impl Workspace {
         note: &mut dyn FnMut(&str),
     ) -> Result<(), RunError> {
         let ground = &self.ground;
-        if let Some(aside) = move_aside(ground.path())? {
-            note(&format!(
-                "`{}` was not the worktree of the task and is now `{}`",
-                ground.path().display(),
-                aside.display()
-            ));
+        let making = ground.note(MAKING);
+        let refused = |cause| RunError::refused("cannot note that a worktree is made", cause);
+        std::fs::write(&making, "").map_err(refused)?;
+        if !ground.is_there() {
+            clear(ground, note)?;
+            // A tag may have the same name.
+            let start = format!("refs/heads/{}", wanted.base);
+            locked.add_worktree(&NewWorktree {
+                path: ground.path(),
+                branch: ground.own_branch(),
+                start: &start,
+                files: false,
+            })?;
         }
-        // A tag may have the same name.
-        let start = format!("refs/heads/{}", wanted.base);
-        locked.add_worktree(&NewWorktree {
-            path: ground.path(),
-            branch: ground.own_branch(),
-            start: &start,
-            files: false,
-        })?;
-        ground.fill(wanted.restore, exclude)
+        ground.fill(wanted.restore, exclude)?;
+        std::fs::remove_file(&making).map_err(refused)
     }
 }
 
-/// Takes a lock that ends with this process, or says that somebody else has it.
-fn lock(site: &Site<'_>, name: &str, busy: &str) -> Result<File, RunError> {
-    let folder = site.home.join(WORKTREES);
-    let refused = |cause| RunError::refused("cannot lock the workspace", cause);
-    std::fs::create_dir_all(&folder).map_err(refused)?;
-    let path = folder.join(format!("{name}.lock"));
-    let file = File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(refused)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(RunError::NotNow(busy.to_owned())),
-        Err(TryLockError::Error(cause)) => Err(refused(cause)),
+/// Makes way for a new worktree. What is there is moved aside, unless it is all that a killed git came to.
+fn clear(ground: &Ground, note: &mut dyn FnMut(&str)) -> Result<(), RunError> {
+    let path = ground.path();
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    if path.is_dir() && !path.is_symlink() && names.all(|name| name == ".git") {
+        let file = path.join(".git");
+        if !file.is_dir() {
+            let _ = std::fs::remove_file(file);
+            let _ = std::fs::remove_dir(path);
+        }
     }
+    if let Some(aside) = move_aside(path)? {
+        note(&format!(
+            "`{}` was not the worktree of the task and is now `{}`",
+            path.display(),
+            aside.display()
+        ));
+    }
+    Ok(())
 }
 
 fn bad_scope(error: &callsheet::Error) -> RunError {

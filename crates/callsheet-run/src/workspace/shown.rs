@@ -3,9 +3,7 @@
 //! A note beside the worktree says which files belong there, so that a process that is killed meanwhile leaves nothing
 //! that could be taken for work of an agent.
 
-use std::path::PathBuf;
-
-use super::{Ground, WORKTREES};
+use super::Ground;
 use crate::RunError;
 
 /// A worktree that shows other files than its own.
@@ -18,7 +16,10 @@ impl<'a> Shown<'a> {
     pub(crate) fn show(ground: &'a Ground, commit: &str, own: &str) -> Result<Self, RunError> {
         let refused =
             |cause| RunError::refused("cannot note which files belong to the worktree", cause);
-        std::fs::write(note(ground), own).map_err(refused)?;
+        // It is there as a whole or not at all.
+        let new = ground.note("shown.new");
+        std::fs::write(&new, format!("{own} {commit}\n")).map_err(refused)?;
+        std::fs::rename(&new, ground.note(NOTE)).map_err(refused)?;
         ground.git(&["read-tree", "--reset", "-u", commit])?;
         Ok(Self(ground))
     }
@@ -31,17 +32,19 @@ impl<'a> Shown<'a> {
 
 /// Brings the own files of a worktree back, where somebody was killed while it showed others.
 pub(super) fn bring_back(ground: &Ground) -> Result<(), RunError> {
-    let note = note(ground);
-    let Ok(own) = std::fs::read_to_string(&note) else {
+    let note = ground.note(NOTE);
+    let Ok(text) = std::fs::read_to_string(&note) else {
         return Ok(());
     };
-    ground.git(&["read-tree", "--reset", "-u", &own])?;
-    ground.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
+    if let Some((own, shown)) = text.trim_end().split_once(' ') {
+        // A git that was killed had written files that its index does not know.
+        ground.git(&["read-tree", "--reset", shown])?;
+        ground.git(&["read-tree", "--reset", "-u", own])?;
+        ground.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
+    }
     std::fs::remove_file(&note)
         .map_err(|cause| RunError::refused(format!("cannot remove `{}`", note.display()), cause))
 }
 
-fn note(ground: &Ground) -> PathBuf {
-    let name = format!("{}.shown", ground.name());
-    ground.home().join(WORKTREES).join(name)
-}
+/// What ends the name of the note.
+const NOTE: &str = "shown";

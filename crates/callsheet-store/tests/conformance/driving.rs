@@ -21,6 +21,7 @@ on_both!(
     a_dead_holder_is_taken_over_once,
     records_and_events_are_stored_together,
     output_is_stored_whole_or_not_at_all,
+    a_large_batch_keeps_its_order,
     a_running_run_is_asked_to_stop_once,
     a_queued_run_that_is_stopped_never_starts,
     a_run_of_another_project_is_not_found,
@@ -286,6 +287,30 @@ fn output_is_stored_whole_or_not_at_all(place: &Place) {
         block_on(store.log_bytes(claim.run.id, Stream::Stdout)),
         Ok(0)
     );
+    assert_eq!(findings(&store), []);
+}
+
+fn a_large_batch_keeps_its_order(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let claim = start(&store, &project, "w");
+    let lines: Vec<String> = (0..101).map(|n| format!("line {n}\n").repeat(50)).collect();
+    let mut records = vec![record(Stream::Meta, "prompt")];
+    records.extend(lines.iter().map(|line| record(Stream::Stdout, line)));
+    let about = (0..records.len()).map(|index| (Some(index), happened()));
+    let numbers: Vec<i64> = (1..103).collect();
+    let told = about.collect();
+    let stored = block_on(store.append_output(&claim, records, told));
+    assert_eq!(stored, Ok(numbers.clone()));
+    let log = block_on(store.log_since(claim.run.id, 1, 200, None)).unwrap();
+    let data: Vec<&[u8]> = log.iter().map(|record| &*record.data).collect();
+    let said: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+    assert_eq!(data, said);
+    let about: Vec<i64> = events(&store, &claim)[2..]
+        .iter()
+        .map(|it| it.event.payload["record"].as_i64().unwrap())
+        .collect();
+    assert_eq!(about, numbers);
     assert_eq!(findings(&store), []);
 }
 
