@@ -175,7 +175,7 @@ fn tell(delivery: &Delivery, out: Output) {
             "another machine has gone another way with this task: its branch is at {tip}"
         )),
         Tip::InUse { worktree, why } => {
-            out.note(&format!("`{}` stays as it is: {why}", worktree.display()))
+            out.note(&format!("`{}` stays as it is: {why}", worktree.display()));
         }
         Tip::Absent | Tip::Same | Tip::Newer | Tip::Moved => {}
     }

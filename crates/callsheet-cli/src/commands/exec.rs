@@ -104,6 +104,17 @@ pub(crate) struct TaskErrand {
     pub(crate) workspace: Workspace,
 }
 
+impl TaskErrand {
+    fn job(&self, project: &Project) -> TaskJob<'_> {
+        TaskJob {
+            id: self.id,
+            terms: &self.terms,
+            ground: self.workspace.ground(),
+            conflict_threshold: project.settings.workspace.conflict_threshold,
+        }
+    }
+}
+
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let runners = project.runners();
@@ -220,13 +231,6 @@ impl Errand {
             Some(task) => task.workspace.ground().path().to_owned(),
             None => run::real(project.root())?,
         };
-        let task = self.task.as_ref().map(|task| TaskJob {
-            id: task.id,
-            terms: &task.terms,
-            ground: task.workspace.ground(),
-            conflict_threshold: project.settings.workspace.conflict_threshold,
-        });
-        let account = project.settings.accounts.get(&runner.account);
         let job = Job {
             store: &opened.store,
             project: &opened.project,
@@ -241,13 +245,10 @@ impl Errand {
             environment: &environment,
             program: &program,
             script: self.script.as_ref().map(Script::path),
-            most: Most {
-                project: project.settings.limits.runs,
-                account: account.and_then(|account| account.runs),
-            },
+            most: most(project, runner),
             sandbox: self.sandbox.as_deref(),
             asker: self.asker(),
-            task,
+            task: self.task.as_ref().map(|task| task.job(project)),
         };
         let mut live = Live::new(runner, out)?;
         let driven = match &self.claim {
@@ -255,19 +256,26 @@ impl Errand {
             None => drive::run(&job, &mut live),
         };
         live.end();
-        let run = match driven {
-            Ok(run) => run,
-            Err(error) => {
-                telemetry::export(&opened, &finished, out);
-                return Err(not_now(error, runner));
-            }
-        };
+        let run = driven.map_err(|error| {
+            telemetry::export(&opened, &finished, out);
+            not_now(error, runner)
+        })?;
         finished.push(run.clone());
         Ok(Done {
             run,
             opened,
             finished,
         })
+    }
+}
+
+/// Returns how many runs there may be at once.
+pub(crate) fn most(project: &Project, runner: &Resolved) -> Most {
+    let settings = &project.settings;
+    let account = settings.accounts.get(&runner.account);
+    Most {
+        project: settings.limits.runs,
+        account: account.and_then(|account| account.runs),
     }
 }
 

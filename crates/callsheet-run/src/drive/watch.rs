@@ -266,9 +266,10 @@ impl<'a> Watch<'a> {
                 Ok(_) => break,
                 Err(error @ StoreError::Unavailable { .. }) => {
                     self.no_room |= self.folder.has_no_room();
-                    let (waited, patience, last) = match self.no_room {
-                        true => (since.elapsed(), PATIENCE, PATIENCE),
-                        false => (self.heard.elapsed(), LEASE, LAST),
+                    let (waited, patience, last) = if self.no_room {
+                        (since.elapsed(), PATIENCE, PATIENCE)
+                    } else {
+                        (self.heard.elapsed(), LEASE, LAST)
                     };
                     if waited >= patience + last {
                         return Err(error.into());
