@@ -117,6 +117,22 @@ fn an_excluded_file_that_stays_away_is_no_change() {
 }
 
 #[test]
+fn no_program_that_a_worktree_names_in_its_settings_is_run() {
+    let bench = Bench::new(
+        "M=$(dirname $(dirname $(dirname $PWD))); A=$(git rev-parse --git-dir); echo /nowhere/.git > $A/gitdir; echo '*.rs filter=x' > src/.gitattributes; echo x > src/x.rs; git config -f $A/config.worktree filter.x.clean \"touch $M/ran; cat\"",
+    );
+    bench
+        .desk
+        .git(&["config", "extensions.worktreeConfig", "true"]);
+    let before = bench.main();
+    let (run, code) = bench.run();
+    assert_eq!(changed(&run), ["src/.gitattributes", "src/x.rs"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(bench.main(), before);
+    bench.desk.assert_clean();
+}
+
+#[test]
 fn links_that_lead_out_of_the_scope_are_charged() {
     let (_, run) = observe(
         "ln -s /etc/passwd src/pw; ln -s ../README.md src/readme; ln -s login.rs src/same.rs; ln -s ../infra/prod.env src/key",

@@ -256,12 +256,11 @@ impl Ground {
         if self.admin == self.repository.common_dir() {
             return Ok(());
         }
-        match self.repository.worktree(&self.path)? {
-            Some(known) if !known.is_plain(&self.repository)? => {
-                super::move_aside(&self.admin.join("config.worktree")).map(|_| ())
-            }
-            _ => Ok(()),
+        // Whatever the agent made of the file that says where the worktree is.
+        if !self.repository.is_plain(&self.admin)? {
+            super::move_aside(&self.admin.join("config.worktree"))?;
         }
+        Ok(())
     }
 
     /// Removes what a git that was killed left behind; nobody else works here.
