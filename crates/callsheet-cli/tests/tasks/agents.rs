@@ -117,6 +117,16 @@ fn an_excluded_file_that_stays_away_is_no_change() {
 }
 
 #[test]
+fn what_git_is_told_not_to_look_at_is_seen() {
+    let (_, run) = observe(
+        "git update-index --assume-unchanged README.md; git update-index --skip-worktree run.sh; chmod u+w README.md run.sh; echo x >> README.md; echo x >> run.sh; git status --porcelain",
+        &["README.md", "run.sh"],
+        &["outside_write README.md", "outside_write run.sh"],
+    );
+    assert_eq!(run["dirty"], true);
+}
+
+#[test]
 fn no_program_that_a_worktree_names_in_its_settings_is_run() {
     let bench = Bench::new(
         "M=$(dirname $(dirname $(dirname $PWD))); A=$(git rev-parse --git-dir); echo /nowhere/.git > $A/gitdir; echo '*.rs filter=x' > src/.gitattributes; echo x > src/x.rs; git config -f $A/config.worktree filter.x.clean \"touch $M/ran; cat\"",

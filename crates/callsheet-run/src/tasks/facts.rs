@@ -132,9 +132,10 @@ pub(crate) fn after(
     Ok(changes)
 }
 
-/// Copies the index of a worktree; an excluded file that is there although it should not be is looked at like any other.
+/// Copies the index of a worktree; a file that git was told not to look at is looked at like any other, and so is an
+/// excluded file that is there although it should not be.
 ///
-/// Returns the copy, and such files.
+/// Returns the copy, and the excluded files that are there.
 fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), RunError> {
     let index = folder.join("index");
     let refused = |cause| RunError::refused("cannot copy the index of the worktree", cause);
@@ -145,18 +146,24 @@ fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), R
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => return Err(refused(cause)),
         _ => {}
     }
-    let skipped = ground.git_on(&index, &["ls-files", "-t", "-z"])?;
-    let mut back = Vec::new();
-    for entry in skipped.split(|byte| *byte == 0) {
-        let Some(name) = entry.strip_prefix(b"S ") else {
+    let listed = ground.git_on(&index, &["ls-files", "-v", "-z"])?;
+    let (mut back, mut hidden) = (Vec::new(), Vec::new());
+    for entry in listed.split(|byte| *byte == 0) {
+        let Some((tag, name)) = entry.split_at_checked(2) else {
             continue;
         };
-        let path = ground.path().join(crate::workspace::os_path(name));
-        if path.symlink_metadata().is_ok() {
+        // A small letter marks a file that git takes for unchanged whatever is in it.
+        if tag[0].is_ascii_lowercase() {
+            hidden.push(name);
+        }
+        let path = || ground.path().join(crate::workspace::os_path(name));
+        if tag.eq_ignore_ascii_case(b"S ") && path().symlink_metadata().is_ok() {
             back.push(name);
         }
     }
-    ground.git_for(Some(&index), &["update-index", "--no-skip-worktree"], &back)?;
+    let change = |how, names: &[&[u8]]| ground.git_for(Some(&index), &["update-index", how], names);
+    change("--no-assume-unchanged", &hidden)?;
+    change("--no-skip-worktree", &back)?;
     let names = back.into_iter().map(String::from_utf8_lossy);
     let names = names.map(std::borrow::Cow::into_owned).collect();
     Ok((index, names))
