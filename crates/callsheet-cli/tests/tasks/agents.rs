@@ -127,6 +127,14 @@ fn what_git_is_told_not_to_look_at_is_seen() {
 }
 
 #[test]
+fn a_change_that_is_only_in_the_index_is_not_committed() {
+    let line = "echo x > src/new.rs; git add -A; rm src/new.rs";
+    let (_, run) = observe(line, &[], &[]);
+    assert_eq!(run["dirty"], true);
+    assert_eq!(run["result"], run["start_head"]);
+}
+
+#[test]
 fn no_program_that_a_worktree_names_in_its_settings_is_run() {
     let bench = Bench::new(
         "M=$(dirname $(dirname $(dirname $PWD))); A=$(git rev-parse --git-dir); echo /nowhere/.git > $A/gitdir; echo '*.rs filter=x' > src/.gitattributes; echo x > src/x.rs; git config -f $A/config.worktree filter.x.clean \"touch $M/ran; cat\"",

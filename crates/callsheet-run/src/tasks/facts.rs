@@ -106,8 +106,8 @@ pub(crate) fn after(
         let (index, back) = own_index(ground, folder)?;
         files.extend(back);
         let end = tree(ground, &index)?;
-        changes.dirty = Some(is_dirty(ground)?);
         changes.result = result(ground, &changes, &end, &message(terms, run))?;
+        changes.dirty = Some(is_dirty(ground, &changes)?);
         if let Some(start) = &start.tree {
             compare(ground, (start, &end), &mut files, &mut changes)?;
         }
@@ -200,9 +200,17 @@ pub fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunError> {
     }
 }
 
-fn is_dirty(ground: &Ground) -> Result<bool, RunError> {
-    let status = ground.git(&["status", "--porcelain", "--ignore-submodules=dirty", "-z"])?;
-    Ok(!status.is_empty())
+/// Tells whether anything is not committed, as `git status` would: in the files, or only in the index.
+fn is_dirty(ground: &Ground, changes: &Changes) -> Result<bool, RunError> {
+    if changes.head.is_none() || changes.result != changes.head {
+        return Ok(true);
+    }
+    // The files are those of the commit, so there is no need to look at them once more.
+    match ground.git(&["diff-index", "--cached", "--quiet", "HEAD"]) {
+        Ok(_) => Ok(false),
+        Err(RunError::Failed { code: Some(1), .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the message of a commit with what an agent left uncommitted.
