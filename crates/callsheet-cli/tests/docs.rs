@@ -226,10 +226,25 @@ fn replaced<'a>(text: &str, ids: impl Iterator<Item = (&'a String, &'a String)>)
     ids.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
+/// The variable with the URL of a server on which databases may be made.
+const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
+
+/// What stands for that server in a page.
+const SERVER_OF_PAGES: &str = "postgres://ada:secret@db.example.com";
+
+/// The database that a page makes there.
+const DATABASE: &str = "callsheet";
+
 /// The folder that the blocks of a page run in.
 struct Place {
     folder: TempDir,
     ids: Ids,
+    /// Where the reader is by now, below the folder.
+    cwd: PathBuf,
+    /// What the reader has exported.
+    variables: BTreeMap<String, String>,
+    /// The URL of a server, without a database.
+    server: Option<String>,
 }
 
 impl Place {
@@ -237,9 +252,12 @@ impl Place {
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
             ids: Ids::new(),
+            cwd: PathBuf::new(),
+            variables: BTreeMap::new(),
+            server: (kind == "postgres").then(server).flatten(),
         };
         match kind {
-            "empty" => {}
+            "empty" | "postgres" => {}
             "demo" => {
                 let (_, code) = place.run("callsheet demo .", 0);
                 assert_eq!(code, 0, "`callsheet demo .` makes the project");
@@ -247,6 +265,32 @@ impl Place {
             other => return Err(format!("no project of kind `{other}`")),
         }
         Ok(place)
+    }
+
+    /// Does what concerns all that follows: `cd` and `export`, alone on their line.
+    fn turn(&mut self, command: &str) -> bool {
+        let argument = |name: &str| {
+            let word = command.strip_prefix(name)?.strip_prefix(' ')?;
+            (!word.contains(' ')).then_some(word)
+        };
+        if let Some(folder) = argument("cd") {
+            self.cwd = self.cwd.join(folder);
+            assert!(self.folder.path().join(&self.cwd).is_dir(), "`{command}`");
+        } else if let Some((name, value)) = argument("export").and_then(|it| it.split_once('=')) {
+            self.variables
+                .insert(name.to_owned(), self.with_server(value));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Puts the address of the server in the place of that of the page.
+    fn with_server(&self, text: &str) -> String {
+        match &self.server {
+            Some(server) => text.replace(SERVER_OF_PAGES, server),
+            None => text.to_owned(),
+        }
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -258,19 +302,57 @@ impl Place {
     /// Runs a command line as a shell does, without any variable of ours; `$?` is the last exit code.
     fn run(&self, command: &str, last: i32) -> (String, i32) {
         let program = Path::new(env!("CARGO_BIN_EXE_callsheet"));
-        let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+        let mut path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+        if self.server.is_some() {
+            // The tools of PostgreSQL are where its packages put them.
+            path.extend([":", &std::env::var("PATH").unwrap_or_default()]);
+        }
         let output = Command::new("/bin/sh")
             .arg("-c")
-            .arg(format!("exec 2>&1\n(exit {last})\n{command}"))
-            .current_dir(self.folder.path())
+            .arg(format!(
+                "exec 2>&1\n(exit {last})\n{}",
+                self.with_server(command)
+            ))
+            .current_dir(self.folder.path().join(&self.cwd))
             .env_clear()
             .env("PATH", path)
+            .envs(&self.variables)
             .stdin(Stdio::null())
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         (text, output.status.code().unwrap_or(-1))
     }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(server) = &self.server {
+            drop_database(server);
+        }
+    }
+}
+
+/// Returns the URL of a server of our own, without a database; the database that a page makes is not there.
+fn server() -> Option<String> {
+    let url = std::env::var(SERVER).ok()?;
+    let server = url.rsplit_once('/').unwrap().0.to_owned();
+    drop_database(&server);
+    Some(server)
+}
+
+fn drop_database(server: &str) {
+    let url = format!("{server}/postgres");
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    let sql = format!("drop database if exists {DATABASE} with (force)");
+    client.batch_execute(&sql).unwrap();
+}
+
+/// Tells that a page was not run; in CI nothing is skipped.
+fn skip(page: &str) {
+    let why = format!("{page}, because `{SERVER}` is not set, see `scripts/postgres --help`");
+    assert!(std::env::var_os("CI").is_none(), "skipped: {why}");
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {why}\n"));
 }
 
 /// What a page looked like when it was run.
@@ -299,6 +381,12 @@ fn run_page(name: &str, page: &str) -> Outcome {
     });
     for part in parts {
         let result = match part {
+            Part::Project { kind, .. }
+                if kind == "postgres" && std::env::var_os(SERVER).is_none() =>
+            {
+                skip(name);
+                return outcome;
+            }
             Part::Project { line, kind } => Place::new(&kind)
                 .map(|new| place = Some(new))
                 .map_err(|problem| format!("{name}:{line}: {problem}")),
@@ -335,7 +423,11 @@ fn run_block(
     let mut update = Vec::new();
     let mut last = 0;
     for (nth, step) in steps.iter().enumerate() {
-        let (text, code) = place.run(&replaced(&step.command, place.ids.iter()), last);
+        let command = replaced(&step.command, place.ids.iter());
+        let (text, code) = match place.turn(&command) {
+            true => (String::new(), 0),
+            false => place.run(&command, last),
+        };
         let actual: Vec<&str> = text.lines().collect();
         update.extend(format!("$ {}", step.command).lines().map(str::to_owned));
         if let Some(ids) = agree(&step.expected, &actual, &place.ids) {

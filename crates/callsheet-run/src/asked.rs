@@ -18,6 +18,9 @@ use crate::RunError;
 /// How often a program that runs is looked at.
 const TICK: Duration = Duration::from_millis(1);
 
+/// How soon a program is looked at that has closed its output: most of them end at once.
+const SOON: Duration = Duration::from_micros(50);
+
 /// How long the last bytes of an ended program may be on their way.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
@@ -150,11 +153,13 @@ impl Asked {
     fn wait(&mut self, bounds: Bounds) -> Ended {
         let deadline = Instant::now() + bounds.time;
         let mut printed = None;
+        let mut pause = SOON;
         loop {
             if printed.is_none() {
                 printed = self.stdout.recv_timeout(TICK).ok();
             } else {
-                thread::sleep(TICK);
+                thread::sleep(pause);
+                pause = TICK.min(pause * 2);
             }
             let size = printed.as_ref().map_or(0, |bytes| bytes.len() as u64);
             if size > bounds.bytes {

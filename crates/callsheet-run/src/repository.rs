@@ -12,6 +12,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -98,20 +99,34 @@ impl Repository {
         {
             return Err(RunError::Input("not a git repository".to_owned()));
         }
-        let top = PathBuf::from(line(repository.run(&["rev-parse", "--show-toplevel"])?));
+        let [top, git_dir, common_dir] = repository.paths()?;
         if canonical(&top)? != repository.top {
             let (given, top) = (repository.top.display(), top.display());
             return Err(RunError::Input(format!(
                 "`{given}` is not the top of its git repository, which is `{top}`"
             )));
         }
-        let path = |kind| -> Result<PathBuf, RunError> {
-            let asked = ["rev-parse", "--path-format=absolute", kind];
-            Ok(PathBuf::from(line(repository.run(&asked)?)))
-        };
-        (repository.git_dir, repository.common_dir) =
-            (path("--git-dir")?, path("--git-common-dir")?);
+        (repository.git_dir, repository.common_dir) = (git_dir, common_dir);
         Ok(repository)
+    }
+
+    /// Returns the top of the work tree, its git directory, and the one that all worktrees share.
+    fn paths(&self) -> Result<[PathBuf; 3], RunError> {
+        let kinds = ["--show-toplevel", "--git-dir", "--git-common-dir"];
+        let ask = |kinds: &[&str]| {
+            let asked = [&["rev-parse", "--path-format=absolute"], kinds].concat();
+            self.run(&asked).map(line)
+        };
+        let said = ask(&kinds)?;
+        let lines = said.as_encoded_bytes().split(|byte| *byte == b'\n');
+        let lines = lines.map(|line| PathBuf::from(OsStr::from_bytes(line)));
+        let lines: Vec<PathBuf> = lines.collect();
+        if let Ok(paths) = lines.try_into() {
+            return Ok(paths);
+        }
+        // A path can have a line break in it.
+        let [top, git_dir, common_dir] = kinds.map(|kind| ask(&[kind]).map(PathBuf::from));
+        Ok([top?, git_dir?, common_dir?])
     }
 
     /// Returns the top of the work tree.

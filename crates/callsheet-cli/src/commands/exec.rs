@@ -211,8 +211,8 @@ impl Errand {
         // The files of a run are on this machine, wherever its record is.
         store::make_folder(project)?;
         let home = store::folder(project);
-        let held = self.task.as_ref().map(|task| &task.workspace);
         // A worker has done so before it claimed the run.
+        let held = self.task.as_ref().map(|task| &task.workspace);
         let mut finished = match self.claim {
             Some(_) => Vec::new(),
             None => drive::settle(&opened.runs(&home), held)?,

@@ -21,6 +21,9 @@ use crate::{run, sandbox};
 /// How long to wait for news before looking again: a lease may have run out, or an account may be free again.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How often to look for work of this machine that others do not have yet.
+const HAND_OVER: Duration = Duration::from_secs(10);
+
 /// How long a workspace that is in use or a remote that is out of reach is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -66,6 +69,7 @@ impl Args {
             runners,
             interrupts: Interrupts::catch()?,
             complaint: None,
+            handed_over: None,
             taken: 0,
             out,
         };
@@ -88,6 +92,8 @@ struct Worker<'a> {
     interrupts: Interrupts,
     /// What was said last about a store that refuses.
     complaint: Option<String>,
+    /// When it was looked for what has to be handed over.
+    handed_over: Option<Instant>,
     taken: usize,
     out: Output,
 }
@@ -110,16 +116,11 @@ impl Worker<'_> {
                 }
                 Ok(None) if drain => break,
                 Ok(None) => {
-                    self.complaint = None;
                     news.wait(LOOK)?;
                 }
                 // A server that cannot be reached comes back; a worker outlives that.
                 Err(RunError::Store(error)) if !drain => {
-                    let told = Some(error.to_string());
-                    if self.complaint != told {
-                        out.warn(&error.to_string());
-                        self.complaint = told;
-                    }
+                    self.complain(&error.to_string());
                     std::thread::sleep(LOOK);
                 }
                 Err(error) => return Err(error.into()),
@@ -132,20 +133,30 @@ impl Worker<'_> {
     fn look(&mut self) -> Result<Option<Claim>, RunError> {
         let (opened, out) = (&self.opened, self.out);
         let home = store::folder(self.project);
-        match drive::settle(&opened.runs(&home), None) {
-            Ok(settled) => run::tell_settled(&settled, out),
+        let settled = drive::settle(&opened.runs(&home), None);
+        match settled {
+            Ok(settled) => {
+                run::tell_settled(&settled, out);
+                self.complaint = None;
+            }
             Err(RunError::Store(error)) => return Err(RunError::Store(error)),
             // One run that cannot be settled does not keep others from being run.
-            Err(error) => {
-                let told = Some(error.to_string());
-                if self.complaint != told {
-                    out.warn(&error.to_string());
-                    self.complaint = told;
-                }
-            }
+            Err(error) => self.complain(&error.to_string()),
         }
-        travel::publish_left(self.project, opened, &self.desk, out);
-        claim(self.project, opened, &self.runners)
+        // A remote that is out of reach would be complained about all the time.
+        if self.handed_over.is_none_or(|at| at.elapsed() > HAND_OVER) {
+            travel::publish_left(self.project, &self.opened, &self.desk, out);
+            self.handed_over = Some(Instant::now());
+        }
+        claim(self.project, &self.opened, &self.runners)
+    }
+
+    /// Says what is wrong, once as long as nothing else is.
+    fn complain(&mut self, what: &str) {
+        if self.complaint.as_deref() != Some(what) {
+            self.out.warn(what);
+            self.complaint = Some(what.to_owned());
+        }
     }
 
     /// Runs a claimed run to its end; one that cannot be started is on record as failed.
@@ -264,8 +275,13 @@ impl Worker<'_> {
         };
         out.say(&format!("{} done", runs(self.taken)));
         if left > 0 {
+            let (stay, them) = if left == 1 {
+                ("stays", "it")
+            } else {
+                ("stay", "them")
+            };
             out.note(&format!(
-                "{} stay queued: no runner or account here can take them now",
+                "{} {stay} queued: no runner or account here can take {them} now",
                 runs(left)
             ));
         }

@@ -117,6 +117,40 @@ fn an_excluded_file_that_stays_away_is_no_change() {
 }
 
 #[test]
+fn what_git_is_told_not_to_look_at_is_seen() {
+    let (_, run) = observe(
+        "git update-index --assume-unchanged README.md; git update-index --skip-worktree run.sh; chmod u+w README.md run.sh; echo x >> README.md; echo x >> run.sh; git status --porcelain",
+        &["README.md", "run.sh"],
+        &["outside_write README.md", "outside_write run.sh"],
+    );
+    assert_eq!(run["dirty"], true);
+}
+
+#[test]
+fn a_change_that_is_only_in_the_index_is_not_committed() {
+    let line = "echo x > src/new.rs; git add -A; rm src/new.rs";
+    let (_, run) = observe(line, &[], &[]);
+    assert_eq!(run["dirty"], true);
+    assert_eq!(run["result"], run["start_head"]);
+}
+
+#[test]
+fn no_program_that_a_worktree_names_in_its_settings_is_run() {
+    let bench = Bench::new(
+        "M=$(dirname $(dirname $(dirname $PWD))); A=$(git rev-parse --git-dir); echo /nowhere/.git > $A/gitdir; echo '*.rs filter=x' > src/.gitattributes; echo x > src/x.rs; git config -f $A/config.worktree filter.x.clean \"touch $M/ran; cat\"",
+    );
+    bench
+        .desk
+        .git(&["config", "extensions.worktreeConfig", "true"]);
+    let before = bench.main();
+    let (run, code) = bench.run();
+    assert_eq!(changed(&run), ["src/.gitattributes", "src/x.rs"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(bench.main(), before);
+    bench.desk.assert_clean();
+}
+
+#[test]
 fn links_that_lead_out_of_the_scope_are_charged() {
     let (_, run) = observe(
         "ln -s /etc/passwd src/pw; ln -s ../README.md src/readme; ln -s login.rs src/same.rs; ln -s ../infra/prod.env src/key",

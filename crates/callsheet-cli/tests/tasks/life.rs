@@ -63,3 +63,28 @@ fn a_task_is_done_when_its_result_is_merged_and_its_checks_passed() {
     assert_eq!(again.code(), Some(0), "{}", again.text());
     bench.desk.assert_clean();
 }
+
+#[test]
+fn a_merge_is_checked_on_its_own_files_and_the_worktree_gets_back_what_the_run_left() {
+    for base_moves in [false, true] {
+        let settings = "[[checks]]\nname = \"writes\"\ncommand = [\"sh\", \"-c\", \"! test -e now.log || echo x >> src/login.rs\"]\n";
+        let bench = Bench::with("echo 'fn out() {}' > src/logout.rs", settings);
+        let (run, _) = bench.run();
+        let task = run["task"].as_str().unwrap();
+        if base_moves {
+            bench.desk.project.file("README.md", "read me again\n");
+            bench.desk.commit("again");
+        }
+        let worktree = bench.worktree(&run);
+        let read = |name: &str| std::fs::read_to_string(worktree.join(name)).unwrap();
+        let before = (read("src/login.rs"), read("README.md"));
+        std::fs::write(worktree.join("now.log"), "").unwrap();
+        let merged = bench.call(&["merge", task, "--json"]).json();
+        assert_eq!(merged["outcome"], "merged", "{merged:#}");
+        let tree = format!("{}^{{tree}}", merged["commit"].as_str().unwrap());
+        let tree = bench.desk.git(&["rev-parse", &tree]);
+        assert_eq!(merged["checks"][0]["tree"], tree.as_str());
+        assert_eq!((read("src/login.rs"), read("README.md")), before);
+        assert_eq!(read("src/logout.rs"), "fn out() {}\n");
+    }
+}

@@ -16,3 +16,4 @@ mod depend;
 mod killed;
 mod life;
 mod status;
+mod worker;

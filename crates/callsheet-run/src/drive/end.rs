@@ -66,10 +66,8 @@ pub(super) fn end(
 
 /// Finishes a run that was stopped before its agent was started.
 pub(super) fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
-    let outcome = not_started(
-        (Status::Cancelled, Class::Cancelled),
-        "it was stopped before the agent was started",
-    );
+    let why = "it was stopped before the agent was started";
+    let outcome = not_started((Status::Cancelled, Class::Cancelled), why);
     block_on(place.store.finish_run(claim, &outcome))?;
     Ok(())
 }
@@ -112,7 +110,10 @@ fn concluded(
 ) -> Result<Value, RunError> {
     let before = std::fs::read_to_string(ended.folder.before()).unwrap_or_default();
     let Ok(before) = serde_json::from_str(&before) else {
-        return Ok(conclude::nothing(terms, "the agent was never started"));
+        return Ok(conclude::nothing(
+            terms,
+            "the agent was never started, or it was on another machine",
+        ));
     };
     match conclude(scene, ended, (judged, terms, &before), watcher) {
         // Whoever comes next can tell more.

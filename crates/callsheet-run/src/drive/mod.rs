@@ -218,12 +218,17 @@ fn drive(
     ready: start::Ready,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at. Looking at a large
-    // repository takes its time.
-    let prepared = while_kept(job.store, claim, |_| {
+    // Looking at a large repository takes its time.
+    let started = while_kept(job.store, claim, |_| {
         start::prepare(job, claim.clone(), ready, watcher)
     });
-    let started = prepared.inspect_err(|error| end::give_up(&Place::of(job), claim, error))?;
+    // Without an agent there is nothing to settle by; what one left behind, whoever comes next can look at.
+    let started = started.inspect_err(|error| {
+        // A store that was out of reach says nothing about the runner.
+        if !matches!(error, RunError::Store(_)) {
+            end::give_up(&Place::of(job), claim, error);
+        }
+    })?;
     let ended = watch::watch(job, started, watcher).inspect_err(|error| {
         if matches!(error, RunError::Refused { .. }) {
             end::give_up(&Place::of(job), claim, error);

@@ -39,7 +39,7 @@ pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
     } = *place;
     let folders = RunFolder::all(home);
     let lost = (folders.iter()).any(|name| over(store, project, name).is_some());
-    Ok(!lost && !merge::is_moving(home)? && unsettled(store, project)?.is_empty())
+    Ok(!lost && !merge::is_moving(home)? && unsettled(store, project, None)?.is_empty())
 }
 
 /// Returns the run that a folder belongs to, if it has finished.
@@ -48,47 +48,28 @@ fn over(store: &Store, project: &Project, name: &str) -> Option<Run> {
     run.filter(|run| run.state == RunState::Finished && run.id.as_str() == name)
 }
 
-/// Keeps what an agent did here in a run that another machine took for lost: it knows nothing of it.
-fn keep_work(
-    run: &Run,
-    folder: &RunFolder,
-    (home, held): (&Path, Option<&Workspace>),
-) -> Result<(), RunError> {
-    let terms = Terms::of(run).filter(|terms| !terms.in_place);
-    let Some(terms) = terms else {
-        return Ok(());
-    };
-    if !folder.before().exists() {
-        return Ok(());
-    }
-    await_supervisor(folder);
-    supervisor::end_marked(run.id.as_str());
-    // Nobody else may work there meanwhile.
-    let taken = take(run, home, held)?;
-    let workspace = taken.as_ref().or(held.filter(|held| is_in(run, held)));
-    workspace.map_or(Ok(()), |workspace| {
-        tasks::park(workspace.ground(), &terms, run.id.as_str())
-    })
-}
-
 /// Returns the runs that say they are running, while the process that ran them is gone or has let its lease run out.
 ///
-/// Whoever asks holds no run, so that one of this very process is one that it has given up.
-fn unsettled(store: &Store, project: &Project) -> Result<Vec<Run>, RunError> {
+/// Whoever has no workspace runs nothing: a run of this very process is one that it has given up.
+fn unsettled(
+    store: &Store,
+    project: &Project,
+    held: Option<&Workspace>,
+) -> Result<Vec<Run>, RunError> {
     let (now, here) = (now(), Worker::here()?.to_string());
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
         let left = run.lease_until.map(|until| until - now);
-        worker == here || is_lost(Worker::is_alive(worker), left)
+        held.is_none() && worker == here || is_lost(Worker::is_alive(worker), left)
     });
     Ok(running)
 }
 
 /// Settles every run that has to be, removes folders that no run needs, and returns what was settled.
 ///
-/// A run that cannot be settled does not keep others from it. `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
-/// it before they change anything there.
+/// `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
+/// it before they change anything there. A run that cannot be settled does not keep others from it.
 pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
     let Place {
         store,
@@ -98,7 +79,7 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
     // The next merge says what is wrong, if that cannot be done.
     let _ = merge::heal_left(root(home), home);
     let (mut settled, mut failed) = (Vec::new(), None);
-    for run in unsettled(store, project)? {
+    for run in unsettled(store, project, held)? {
         let taken = match take(&run, home, held) {
             Err(RunError::NotNow(_)) => continue,
             taken => taken.unwrap_or_default(),
@@ -117,7 +98,7 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
         let folder = RunFolder::of(home, &name);
         match over(store, project, &name) {
             // Whoever comes next tries again.
-            Some(run) if keep_work(&run, &folder, (home, held)).is_ok() => drop(folder.remove()),
+            Some(run) if keep_work(&run, &folder, home, held).is_ok() => drop(folder.remove()),
             _ => {}
         }
     }
@@ -125,6 +106,26 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
         Some(error) if settled.is_empty() => Err(error),
         // What was settled has to be told; the other one is tried again by whoever comes next.
         _ => Ok(settled),
+    }
+}
+
+/// Keeps what an agent did here in a run that another machine took for lost, which knows nothing of it.
+fn keep_work(
+    run: &Run,
+    folder: &RunFolder,
+    home: &Path,
+    held: Option<&Workspace>,
+) -> Result<(), RunError> {
+    let terms = Terms::of(run).filter(|terms| !terms.in_place);
+    let Some(terms) = terms.filter(|_| folder.before().exists()) else {
+        return Ok(());
+    };
+    await_supervisor(folder);
+    supervisor::end_marked(run.id.as_str());
+    let taken = take(run, home, held)?;
+    match taken.as_ref().or(held) {
+        Some(workspace) => tasks::park(workspace.ground(), &terms, run.id.as_str()),
+        None => Ok(()),
     }
 }
 

@@ -54,18 +54,7 @@ impl Worktree {
 
     /// Tells whether the worktree has no settings of its own but those of a sparse checkout.
     pub fn is_plain(&self, repository: &Repository) -> Result<bool, RunError> {
-        let own = self.git_dir.join("config.worktree");
-        if !own.exists() {
-            return Ok(true);
-        }
-        let mut args: Vec<OsString> = ["config", "--null", "--name-only", "--list", "--file"]
-            .map(OsString::from)
-            .into();
-        args.push(own.into());
-        let keys = values(&repository.run(&args)?);
-        Ok(keys
-            .iter()
-            .all(|key| PLAIN.iter().any(|plain| key == plain)))
+        repository.is_plain(&self.git_dir)
     }
 }
 
@@ -117,6 +106,22 @@ impl Repository {
         // One that went meanwhile.
         found.retain(|worktree| !worktree.git_dir.as_os_str().is_empty());
         Ok(found)
+    }
+
+    /// Tells whether a worktree with that git directory has no settings of its own but those of a sparse checkout.
+    pub(crate) fn is_plain(&self, git_dir: &Path) -> Result<bool, RunError> {
+        let own = git_dir.join("config.worktree");
+        if !own.exists() {
+            return Ok(true);
+        }
+        let mut args: Vec<OsString> = ["config", "--null", "--name-only", "--list", "--file"]
+            .map(OsString::from)
+            .into();
+        args.push(own.into());
+        let keys = values(&self.run(&args)?);
+        Ok(keys
+            .iter()
+            .all(|key| PLAIN.iter().any(|plain| key == plain)))
     }
 
     /// Returns the worktree at a path, if the repository knows one there.

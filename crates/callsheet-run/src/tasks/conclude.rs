@@ -136,6 +136,7 @@ fn check_all(
         _ => None,
     };
     let mut all = Vec::new();
+    let mut known = changes.tree.clone();
     for check in &ended.terms.checks {
         let (None, Some(bench)) = (unchecked, bench) else {
             all.push(Checked::pending(check, unchecked.unwrap_or_default()));
@@ -147,7 +148,9 @@ fn check_all(
         }
         watch.begins(&check.name);
         // A check may change files, and the next one runs on what it left.
-        let tree = tree_now(ended.ground, ended.folder)?;
+        let tree = known
+            .take()
+            .map_or_else(|| tree_now(ended.ground, ended.folder), Ok)?;
         let place = checks::Place {
             program: bench.program,
             ground: ended.ground,

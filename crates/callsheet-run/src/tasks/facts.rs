@@ -106,8 +106,8 @@ pub(crate) fn after(
         let (index, back) = own_index(ground, folder)?;
         files.extend(back);
         let end = tree(ground, &index)?;
-        changes.dirty = Some(is_dirty(ground)?);
         changes.result = result(ground, &changes, &end, &message(terms, run))?;
+        changes.dirty = Some(is_dirty(ground, &changes)?);
         if let Some(start) = &start.tree {
             compare(ground, (start, &end), &mut files, &mut changes)?;
         }
@@ -132,9 +132,10 @@ pub(crate) fn after(
     Ok(changes)
 }
 
-/// Copies the index of a worktree; an excluded file that is there although it should not be is looked at like any other.
+/// Copies the index of a worktree; a file that git was told not to look at is looked at like any other, and so is an
+/// excluded file that is there although it should not be.
 ///
-/// Returns the copy, and such files.
+/// Returns the copy, and the excluded files that are there.
 fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), RunError> {
     let index = folder.join("index");
     let refused = |cause| RunError::refused("cannot copy the index of the worktree", cause);
@@ -145,18 +146,24 @@ fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), R
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => return Err(refused(cause)),
         _ => {}
     }
-    let skipped = ground.git_on(&index, &["ls-files", "-t", "-z"])?;
-    let mut back = Vec::new();
-    for entry in skipped.split(|byte| *byte == 0) {
-        let Some(name) = entry.strip_prefix(b"S ") else {
+    let listed = ground.git_on(&index, &["ls-files", "-v", "-z"])?;
+    let (mut back, mut hidden) = (Vec::new(), Vec::new());
+    for entry in listed.split(|byte| *byte == 0) {
+        let Some((tag, name)) = entry.split_at_checked(2) else {
             continue;
         };
-        let path = ground.path().join(crate::workspace::os_path(name));
-        if path.symlink_metadata().is_ok() {
+        // A small letter marks a file that git takes for unchanged whatever is in it.
+        if tag[0].is_ascii_lowercase() {
+            hidden.push(name);
+        }
+        let path = || ground.path().join(crate::workspace::os_path(name));
+        if tag.eq_ignore_ascii_case(b"S ") && path().symlink_metadata().is_ok() {
             back.push(name);
         }
     }
-    ground.git_for(Some(&index), &["update-index", "--no-skip-worktree"], &back)?;
+    let change = |how, names: &[&[u8]]| ground.git_for(Some(&index), &["update-index", how], names);
+    change("--no-assume-unchanged", &hidden)?;
+    change("--no-skip-worktree", &back)?;
     let names = back.into_iter().map(String::from_utf8_lossy);
     let names = names.map(std::borrow::Cow::into_owned).collect();
     Ok((index, names))
@@ -193,9 +200,17 @@ pub(crate) fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunE
     }
 }
 
-fn is_dirty(ground: &Ground) -> Result<bool, RunError> {
-    let status = ground.git(&["status", "--porcelain", "--ignore-submodules=dirty", "-z"])?;
-    Ok(!status.is_empty())
+/// Tells whether anything is not committed, as `git status` would: in the files, or only in the index.
+fn is_dirty(ground: &Ground, changes: &Changes) -> Result<bool, RunError> {
+    if changes.head.is_none() || changes.result != changes.head {
+        return Ok(true);
+    }
+    // The files are those of the commit, so there is no need to look at them once more.
+    match ground.git(&["diff-index", "--cached", "--quiet", "HEAD"]) {
+        Ok(_) => Ok(false),
+        Err(RunError::Failed { code: Some(1), .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the message of a commit with what an agent left uncommitted.

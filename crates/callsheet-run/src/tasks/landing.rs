@@ -7,7 +7,7 @@ use callsheet::task::CheckStatus;
 use super::rerun::{Rerun, Waiting};
 use crate::checks::Checked;
 use crate::merge::{self, Merged, Order};
-use crate::{RunError, workspace};
+use crate::{CheckSetting, RunError, workspace};
 
 /// A result that is to be merged into its base.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +45,33 @@ impl Landing<'_> {
             if checks.is_empty() {
                 return Ok(Ok(()));
             }
-            let shown = workspace::Shown::show(ground, commit, self.result)?;
-            let ran = self.checks.check(&checks, waiting);
-            shown.back()?;
-            checked = ran?;
+            checked = self.check(&checks, commit, waiting)?;
             Ok(verdict(&checked))
         })?;
         Ok((merged, checked))
+    }
+
+    /// Runs the checks on the files of the merge.
+    fn check(
+        &self,
+        checks: &[CheckSetting],
+        commit: &str,
+        waiting: &mut dyn Waiting,
+    ) -> Result<Vec<Checked>, RunError> {
+        let ground = self.checks.ground;
+        let tree = self.checks.tree()?;
+        // Where the base has not moved since, the merge has the files that the run left.
+        if ground.rev(&format!("{commit}^{{tree}}"))?.as_ref() == Some(&tree) {
+            let ran = self.checks.check(checks, Some(tree.clone()), waiting);
+            if self.checks.tree()? != tree {
+                workspace::Shown::show(ground, commit, self.result)?.back()?;
+            }
+            return ran;
+        }
+        let shown = workspace::Shown::show(ground, commit, self.result)?;
+        let ran = self.checks.check(checks, None, waiting);
+        shown.back()?;
+        ran
     }
 }
 

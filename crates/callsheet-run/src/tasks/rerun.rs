@@ -52,13 +52,16 @@ impl Rerun<'_> {
             });
         }
         checks.retain(|check| names.is_empty() || names.contains(&check.name));
-        if !self.is_as_left()? {
+        let outcome = self.run.outcome.as_ref();
+        let left = outcome.and_then(|outcome| outcome["end_tree"].as_str());
+        let tree = self.tree()?;
+        if left != Some(tree.as_str()) {
             return Err(RunError::NotNow(format!(
                 "the worktree is not as run `{}` left it, so its checks would say nothing about that run",
                 self.run.id
             )));
         }
-        self.check(&checks, waiting)
+        self.check(&checks, Some(tree), waiting)
     }
 
     /// Returns the checks that were frozen when the run started.
@@ -68,10 +71,11 @@ impl Rerun<'_> {
         terms.map(|terms| terms.checks).ok_or_else(none)
     }
 
-    /// Runs checks on the files as they are.
+    /// Runs checks on the files as they are; `known` is the tree that they make, if somebody has just looked.
     pub(super) fn check(
         &self,
         checks: &[CheckSetting],
+        mut known: Option<String>,
         waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
         let folder = self.ground.hold().scratch()?;
@@ -87,7 +91,10 @@ impl Rerun<'_> {
         let mut all = Vec::new();
         for check in checks {
             waiting.say(&format!("check {}", check.name));
-            let tree = tree_now(self.ground, folder.path())?;
+            // A check may change files, and the next one runs on what it left.
+            let tree = known
+                .take()
+                .map_or_else(|| tree_now(self.ground, folder.path()), Ok)?;
             let checked = checks::run(check, &place, Some(tree), &mut || waiting.is_stopped())?;
             waiting.say(&format!(
                 "check {}: {}",
@@ -99,11 +106,8 @@ impl Rerun<'_> {
         Ok(all)
     }
 
-    /// Tells whether the files are those that the run left.
-    pub(super) fn is_as_left(&self) -> Result<bool, RunError> {
-        let outcome = self.run.outcome.as_ref();
-        let left = outcome.and_then(|outcome| outcome["end_tree"].as_str());
-        let folder = self.ground.hold().scratch()?;
-        Ok(left == Some(tree_now(self.ground, folder.path())?.as_str()))
+    /// Returns the tree that the files make.
+    pub(super) fn tree(&self) -> Result<String, RunError> {
+        tree_now(self.ground, self.ground.hold().scratch()?.path())
     }
 }

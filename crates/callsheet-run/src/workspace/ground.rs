@@ -256,12 +256,11 @@ impl Ground {
         if self.admin == self.repository.common_dir() {
             return Ok(());
         }
-        match self.repository.worktree(&self.path)? {
-            Some(known) if !known.is_plain(&self.repository)? => {
-                super::move_aside(&self.admin.join("config.worktree")).map(|_| ())
-            }
-            _ => Ok(()),
+        // Whatever the agent made of the file that says where the worktree is.
+        if !self.repository.is_plain(&self.admin)? {
+            super::move_aside(&self.admin.join("config.worktree"))?;
         }
+        Ok(())
     }
 
     /// Removes what a git that was killed left behind; nobody else works here.
@@ -323,14 +322,16 @@ impl Ground {
         let Some(wished) = tree(newest)? else {
             return Ok(());
         };
-        let shown = crate::tasks::facts::tree_now(self, self.hold.scratch()?.path())?;
-        if shown == wished {
+        let left = wanted.runs.iter().map(|run| tree(&result_ref(run)));
+        let mut left: Vec<Option<String>> = left.collect::<Result<_, _>>()?;
+        left.retain(|tree| tree.as_ref().is_some_and(|tree| *tree != wished));
+        // Looking at the files is what takes long.
+        if left.is_empty() {
             return Ok(());
         }
-        for run in wanted.runs {
-            if tree(&result_ref(run))?.as_deref() == Some(shown.as_str()) {
-                return Shown::show(self, newest, newest)?.back();
-            }
+        let shown = crate::tasks::facts::tree_now(self, self.hold.scratch()?.path())?;
+        if left.contains(&Some(shown)) {
+            Shown::show(self, newest, newest)?.back()?;
         }
         Ok(())
     }
@@ -345,6 +346,8 @@ impl Ground {
         self.git(&["checkout-index", "--all", "--force", "--index", "--quiet"])?;
         if restore.is_some() {
             self.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
+            // What differs from the commit of the branch is known anew.
+            super::apply::exclude(self, exclude)?;
         }
         Ok(())
     }

@@ -127,11 +127,11 @@ impl Workspace {
                 shown::bring_back(ground)?;
                 ground.reuse(&locked, wanted.base)?;
                 ground.catch_up(wanted)?;
+                apply::exclude(ground, &exclude)?;
             } else {
                 self.make(&locked, wanted, &exclude, note)?;
             }
         }
-        apply::exclude(ground, &exclude)?;
         if !self.is_set_up() {
             copy::copy(site, ground, note)?;
             copy::set_up(site, ground)?;
