@@ -112,13 +112,15 @@ pub(crate) fn set_up(setup: &CheckSetting, place: &Place<'_>) -> Result<(), RunE
     if status == CheckStatus::Passed {
         return Ok(());
     }
-    let code = ended.code.unwrap_or_default();
-    let why = reason.unwrap_or_else(|| format!("it exited with {code}"));
+    let why = match (reason, ended.code) {
+        (Some(reason), _) => format!(": {reason}"),
+        (None, code) => format!(" with exit code {}", code.unwrap_or_default()),
+    };
     let said = first_line(&launch);
     let said = said.map_or_else(String::new, |said| format!(": {said}"));
     let command = setup.command.join(" ");
     Err(RunError::NotNow(format!(
-        "the setup `{command}` of the worktree failed, {why}{said}"
+        "the setup of the worktree, `{command}`, failed{why}{said}"
     )))
 }
 

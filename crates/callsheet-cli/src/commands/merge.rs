@@ -56,6 +56,9 @@ impl Args {
             return Err(nothing(&state));
         }
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
+        if terms.in_place {
+            return Err(in_place(&state));
+        }
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
         let sandbox = tasks::check_sandbox(project, &workspace, false)?;
@@ -91,6 +94,14 @@ fn nothing(state: &TaskState) -> Failure {
         "`callsheet run {}` has an agent work on it",
         state.task.id
     ))
+}
+
+fn in_place(state: &TaskState) -> Failure {
+    let id = state.task.id;
+    Failure::missing(format!(
+        "task `{id}` was worked on in the main checkout, so there is nothing to merge"
+    ))
+    .hint("the task is done when you have committed its changes")
 }
 
 /// Refuses a task that may not be merged.

@@ -13,6 +13,8 @@ mod agents;
 mod bench;
 mod board;
 mod depend;
+mod edges;
+mod held;
 mod killed;
 mod life;
 mod status;

@@ -78,7 +78,12 @@ fn not_started((status, class): (Status, Class), reason: &str) -> Value {
 
 /// Finishes a run whose agent could not be started.
 pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
-    let outcome = not_started((Status::Failed, Class::Environment), &error.to_string());
+    // What git says of a worktree is nothing against the runner.
+    let class = match error {
+        RunError::Failed { .. } => Class::Unknown,
+        _ => Class::Environment,
+    };
+    let outcome = not_started((Status::Failed, class), &error.to_string());
     // A store that refuses as well leaves the run to whoever settles it.
     if let Ok(true) = block_on(place.store.finish_run(claim, &outcome)) {
         let request = claim.run.request.clone().unwrap_or_default();
@@ -92,8 +97,7 @@ pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
             bench: None,
             ground: None,
         };
-        let verdict = Verdict::failure(Class::Environment);
-        note(&scene, verdict, Some(error.to_string()));
+        note(&scene, Verdict::failure(class), Some(error.to_string()));
         let _ = RunFolder::of(place.home, claim.run.id.as_str()).remove();
     }
 }

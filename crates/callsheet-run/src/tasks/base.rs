@@ -16,6 +16,14 @@ const BOUNDS: Bounds = Bounds {
 /// may be without any commit.
 pub fn base(root: &Path, asked: Option<&str>) -> Result<Option<String>, RunError> {
     let git = Git::open(root)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if real(git.top()) != real(root) {
+        return Err(RunError::Input(format!(
+            "`{}` is not the top of its git repository, which is `{}`",
+            root.display(),
+            git.top().display()
+        )));
+    }
     let current = match git.run(&["symbolic-ref", "--quiet", "HEAD"], BOUNDS) {
         Ok(name) => branch(&name),
         // HEAD is a commit.
@@ -76,6 +84,10 @@ mod tests {
         // There is no commit yet.
         assert_eq!(found(None).as_deref(), Some("main"));
         assert_eq!(found(Some("main")).as_deref(), Some("main"));
+        let below = root.join("below");
+        std::fs::create_dir(&below).unwrap();
+        let error = base(&below, None).unwrap_err().to_string();
+        assert!(error.contains("` is not the top of its git repository, which is `"));
         git(root, &["commit", "--quiet", "--allow-empty", "--message=x"]);
         git(root, &["branch", "feature/x"]);
         git(root, &["tag", "main"]);

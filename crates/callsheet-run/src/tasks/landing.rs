@@ -7,7 +7,8 @@ use callsheet::task::CheckStatus;
 use super::rerun::{Rerun, Waiting};
 use crate::checks::Checked;
 use crate::merge::{self, Merged, Order};
-use crate::{CheckSetting, RunError, workspace};
+use crate::workspace::Shown;
+use crate::{CheckSetting, RunError};
 
 /// A result that is to be merged into its base.
 #[derive(Clone, Copy, Debug)]
@@ -61,16 +62,19 @@ impl Landing<'_> {
         let ground = self.checks.ground;
         let tree = self.checks.tree()?;
         // Where the base has not moved since, the merge has the files that the run left.
-        if ground.rev(&format!("{commit}^{{tree}}"))?.as_ref() == Some(&tree) {
-            let ran = self.checks.check(checks, Some(tree.clone()), waiting);
-            if self.checks.tree()? != tree {
-                workspace::Shown::show(ground, commit, self.result)?.back()?;
-            }
-            return ran;
+        let is_same = ground.rev(&format!("{commit}^{{tree}}"))?.as_ref() == Some(&tree);
+        let shown = if is_same {
+            Shown::stay(ground, self.result)?
+        } else {
+            Shown::show(ground, commit, self.result)?
+        };
+        let known = is_same.then(|| tree.clone());
+        let ran = self.checks.check(checks, known, waiting);
+        if is_same && self.checks.tree()? == tree {
+            shown.leave()?;
+        } else {
+            shown.back()?;
         }
-        let shown = workspace::Shown::show(ground, commit, self.result)?;
-        let ran = self.checks.check(checks, None, waiting);
-        shown.back()?;
         ran
     }
 }

@@ -14,14 +14,29 @@ pub(crate) struct Shown<'a>(&'a Ground);
 impl<'a> Shown<'a> {
     /// Shows the files of a commit; `own` is the commit with the files that belong there.
     pub(crate) fn show(ground: &'a Ground, commit: &str, own: &str) -> Result<Self, RunError> {
+        let shown = Self::note(ground, commit, own)?;
+        ground.git(&["read-tree", "--reset", "-u", commit])?;
+        Ok(shown)
+    }
+
+    /// Shows the files that are there, which are those that belong there; somebody may change them.
+    pub(crate) fn stay(ground: &'a Ground, own: &str) -> Result<Self, RunError> {
+        Self::note(ground, own, own)
+    }
+
+    fn note(ground: &'a Ground, commit: &str, own: &str) -> Result<Self, RunError> {
         let refused =
             |cause| RunError::refused("cannot note which files belong to the worktree", cause);
         // It is there as a whole or not at all.
         let new = ground.note("shown.new");
         std::fs::write(&new, format!("{own} {commit}\n")).map_err(refused)?;
         std::fs::rename(&new, ground.note(NOTE)).map_err(refused)?;
-        ground.git(&["read-tree", "--reset", "-u", commit])?;
         Ok(Self(ground))
+    }
+
+    /// Leaves the files as they are: they are still those that belong there.
+    pub(crate) fn leave(self) -> Result<(), RunError> {
+        forget(self.0)
     }
 
     /// Brings the own files back.
@@ -32,8 +47,7 @@ impl<'a> Shown<'a> {
 
 /// Brings the own files of a worktree back, where somebody was killed while it showed others.
 pub(super) fn bring_back(ground: &Ground) -> Result<(), RunError> {
-    let note = ground.note(NOTE);
-    let Ok(text) = std::fs::read_to_string(&note) else {
+    let Ok(text) = std::fs::read_to_string(ground.note(NOTE)) else {
         return Ok(());
     };
     if let Some((own, shown)) = text.trim_end().split_once(' ') {
@@ -42,6 +56,11 @@ pub(super) fn bring_back(ground: &Ground) -> Result<(), RunError> {
         ground.git(&["read-tree", "--reset", "-u", own])?;
         ground.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
     }
+    forget(ground)
+}
+
+fn forget(ground: &Ground) -> Result<(), RunError> {
+    let note = ground.note(NOTE);
     std::fs::remove_file(&note)
         .map_err(|cause| RunError::refused(format!("cannot remove `{}`", note.display()), cause))
 }

@@ -139,8 +139,12 @@ impl New {
         let set = project.settings.workspace.base.as_deref();
         let asked = self.base.as_deref().or(set);
         let found = tasks::base(project.root(), asked).map_err(|error| match &error {
+            RunError::Input(why) if why.ends_with("not a git repository") => {
+                Failure::input(format!("tasks need git: {error}"))
+                    .hint("`git init` makes a repository")
+            }
             RunError::Input(_) => Failure::input(format!("tasks need git: {error}"))
-                .hint("`git init` makes a repository"),
+                .hint("the `callsheet.toml` of a project with tasks belongs to the top"),
             _ => {
                 let failure = Failure::from(error);
                 match (&self.base, set) {
