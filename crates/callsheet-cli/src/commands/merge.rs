@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet::task::{MERGE, TaskReason};
+use callsheet::task::{CHECK, MERGE, TaskReason};
 use callsheet_run::Interrupts;
 use callsheet_run::checks::Checked;
 use callsheet_run::merge::{Merged, message};
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = run::open_to_write(project, out)?;
+        let opened = tasks::open(project, out)?;
         let task = tasks::find(&opened, &self.task)?;
         let desk = Desk::of(project, out)?;
         let workspace = desk.workspace(project, &opened, &task, false)?;
@@ -56,6 +56,20 @@ impl Args {
             return Err(nothing(&state));
         }
         let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
+        if terms.in_place {
+            return Err(Failure::missing(format!(
+                "run `{}` worked in the main checkout, so there is nothing to merge",
+                newest.run.id
+            ))
+            .hint("`git commit` keeps what it left there"));
+        }
+        if newest.document["status"] != "completed" {
+            out.note(&format!(
+                "run {} {}",
+                newest.run.id,
+                run::ending(&newest.document)
+            ));
+        }
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
         let sandbox = tasks::check_sandbox(project, &workspace, false)?;
@@ -80,7 +94,11 @@ impl Args {
         let (merged, checks) = landing.merge(&mut waiting)?;
         if let Merged::Done { commit, before } = &merged {
             let value = json!({"base": base, "commit": commit, "before": before, "result": result, "checks": checks});
-            record(&opened, newest, &base, value)?;
+            // What was found on the merged tree counts, whatever it was before.
+            for checked in &checks {
+                record(&opened, newest, (CHECK, &checked.name), json!(checked))?;
+            }
+            record(&opened, newest, (MERGE, &base), value)?;
         }
         tell(&state, (&base, &merged, &checks), out)
     }
@@ -138,16 +156,16 @@ fn undecided(state: &TaskState) -> Vec<String> {
         .collect()
 }
 
-fn record(opened: &Opened, newest: &TaskRun, base: &str, value: Value) -> Result<(), Failure> {
+fn record(
+    opened: &Opened,
+    newest: &TaskRun,
+    (kind, name): (&str, &str),
+    value: Value,
+) -> Result<(), Failure> {
     let store = &opened.store;
-    let kept = store.annotate(
-        &opened.project,
-        newest.run.id,
-        MERGE,
-        base,
-        value,
-        |_, _| Ok(()),
-    );
+    let kept = store.annotate(&opened.project, newest.run.id, kind, name, value, |_, _| {
+        Ok(())
+    });
     block_on(kept)?.map_err(Failure::missing)
 }
 
