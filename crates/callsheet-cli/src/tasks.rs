@@ -145,7 +145,24 @@ impl Desk {
         self.home.join("worktrees")
     }
 
-    /// Takes the workspace of a task, with every run in it in a true state.
+    /// Takes the workspace of a task.
+    pub(crate) fn hold(
+        &self,
+        project: &Project,
+        task: &Task,
+        in_place: bool,
+    ) -> Result<Workspace, Failure> {
+        let Site { root, home, .. } = self.site(project);
+        Ok(if in_place {
+            Workspace::hold_in_place(root, home)?
+        } else {
+            Workspace::hold(root, home, task.id.as_str())?
+        })
+    }
+
+    /// Takes the workspace of a task, with every run in it in a true state; this process has no run yet.
+    ///
+    /// What a killed process left is put on record before anything changes there.
     pub(crate) fn workspace(
         &self,
         project: &Project,
@@ -153,14 +170,8 @@ impl Desk {
         task: &Task,
         in_place: bool,
     ) -> Result<Workspace, Failure> {
-        let Site { root, home, .. } = self.site(project);
-        let workspace = if in_place {
-            Workspace::hold_in_place(root, home)?
-        } else {
-            Workspace::hold(root, home, task.id.as_str())?
-        };
-        // What a killed process left is put on record before anything changes there.
-        let settled = drive::settle(&opened.runs(home), Some(&workspace))?;
+        let workspace = self.hold(project, task, in_place)?;
+        let settled = drive::settle(&opened.runs(&self.home), Some(&workspace))?;
         run::tell_settled(&settled, self.out);
         Ok(workspace)
     }

@@ -228,12 +228,9 @@ impl Worker<'_> {
             .resolve(&name, project.root(), sandbox.is_some())?;
         runner.runner.model = run::text(&asked, "/model").or(runner.runner.model);
         let script = run::script(project, &runner)?;
-        let workspace = self.patiently(|worker| {
-            let opened = &worker.opened;
-            worker
-                .desk
-                .workspace(project, opened, &task, terms.in_place)
-        })?;
+        // A task has one run that is not over, which this process has claimed: there is nothing to settle.
+        let workspace =
+            self.patiently(|worker| worker.desk.hold(project, &task, terms.in_place))?;
         self.patiently(|worker| {
             Journey::new(project, &worker.opened, &workspace, &task).bring(out)
         })?;
