@@ -7,6 +7,7 @@ use callsheet_run::Interrupts;
 use callsheet_run::checks::Checked;
 use callsheet_run::merge::{Merged, message};
 use callsheet_run::tasks::{Landing, Rerun, TaskRun, TaskState, Terms};
+use callsheet_run::workspace::Workspace;
 use callsheet_store::{RunState, block_on};
 use serde_json::{Value, json};
 
@@ -46,23 +47,7 @@ impl Args {
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;
         check(&state)?;
-        let newest = tasks::newest(&workspace, &state)?;
-        let (newest, result) = newest.ok_or_else(|| nothing(&state))?;
-        let began = state
-            .runs
-            .first()
-            .and_then(|one| run::text(&one.document, "/start_head"));
-        if began.as_deref() == Some(result.as_str()) {
-            return Err(nothing(&state));
-        }
-        let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
-        if terms.in_place {
-            return Err(Failure::missing(format!(
-                "run `{}` worked in the main checkout, so there is nothing to merge",
-                newest.run.id
-            ))
-            .hint("`git commit` keeps what it left there"));
-        }
+        let (newest, result, terms) = mergeable(&workspace, &state)?;
         if newest.document["status"] != "completed" {
             out.note(&format!(
                 "run {} {}",
@@ -109,6 +94,29 @@ fn nothing(state: &TaskState) -> Failure {
         "`callsheet run {}` has an agent work on it",
         state.task.id
     ))
+}
+
+/// Returns the newest run that came to something, what it came to, and its terms.
+fn mergeable<'a>(
+    workspace: &Workspace,
+    state: &'a TaskState,
+) -> Result<(&'a TaskRun, String, Terms), Failure> {
+    let newest = tasks::newest(workspace, state)?;
+    let (newest, result) = newest.ok_or_else(|| nothing(state))?;
+    let first = state.runs.first();
+    let began = first.and_then(|one| run::text(&one.document, "/start_head"));
+    if began.as_ref() == Some(&result) {
+        return Err(nothing(state));
+    }
+    let terms = Terms::of(&newest.run).ok_or_else(|| nothing(state))?;
+    if terms.in_place {
+        return Err(Failure::missing(format!(
+            "run `{}` worked in the main checkout, so there is nothing to merge",
+            newest.run.id
+        ))
+        .hint("`git commit` keeps what it left there"));
+    }
+    Ok((newest, result, terms))
 }
 
 /// Refuses a task that may not be merged.

@@ -105,7 +105,10 @@ fn what_checks_leave_behind_is_nobodys_work() {
     let worktree = bench.worktree(&run);
     assert!(!worktree.join("litter.txt").exists());
     let kept = format!("refs/callsheet/checks/{}", run["id"].as_str().unwrap());
-    assert_eq!(bench.desk.git(&["show", &format!("{kept}:litter.txt")]), "x");
+    assert_eq!(
+        bench.desk.git(&["show", &format!("{kept}:litter.txt")]),
+        "x"
+    );
     let task = run["task"].as_str().unwrap();
     assert_eq!(bench.call(&["merge", task]).code(), Some(0));
     assert!(!bench.desk.project.path("litter.txt").exists());
@@ -121,7 +124,9 @@ fn a_worktree_made_anew_takes_nothing_back_from_its_base() {
     let task = run["task"].as_str().unwrap();
     std::fs::remove_dir_all(bench.worktree(&run)).unwrap();
     bench.desk.git(&["worktree", "prune"]);
-    bench.desk.git(&["branch", "-D", &format!("callsheet/task-{task}")]);
+    bench
+        .desk
+        .git(&["branch", "-D", &format!("callsheet/task-{task}")]);
     bench.desk.project.file("README.md", "read me again\n");
     bench.desk.commit("base moves");
     let (again, code) = bench.document(&["retry", run["id"].as_str().unwrap()]);
@@ -146,4 +151,20 @@ fn what_the_checks_say_of_the_merged_tree_counts() {
     let merged = bench.call(&["merge", task]);
     assert_eq!(merged.code(), Some(0), "{}", merged.text());
     assert_eq!(bench.status(task), "done: ");
+}
+
+#[test]
+fn a_base_without_a_commit_is_told_before_anything_runs() {
+    let bench = Bench::new("true");
+    bench
+        .desk
+        .git(&["checkout", "--quiet", "--orphan", "empty"]);
+    let run = bench.call(&["run", "--title", "Try", "--write", "src/**"]);
+    assert_eq!(run.code(), Some(2), "{}", run.text());
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(
+        said.ends_with("error: branch `empty` has no commit to start from\n"),
+        "{said}"
+    );
+    assert!(bench.desk.runs().is_empty());
 }

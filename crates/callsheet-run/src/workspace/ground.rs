@@ -347,8 +347,19 @@ impl Ground {
     pub(super) fn start(&self, wanted: &Wanted<'_>) -> Result<String, RunError> {
         let left = wanted.restore.map(|commit| self.repository.rev(commit));
         let left = left.transpose()?.flatten();
-        // A tag may have the name of the base.
-        Ok(left.unwrap_or_else(|| format!("refs/heads/{}", wanted.base)))
+        if let Some(left) = left {
+            return Ok(left);
+        }
+        // A tag may have the same name.
+        let base = self
+            .repository
+            .rev(&format!("refs/heads/{}", wanted.base))?;
+        base.ok_or_else(|| {
+            RunError::Input(format!(
+                "branch `{}` has no commit to start from",
+                wanted.base
+            ))
+        })
     }
 
     /// Tells whether a commit has all that is checked out; the files of any other one would take something back.
