@@ -56,6 +56,34 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// Returns who runs the task.
+    pub(crate) fn resolve(
+        &self,
+        project: &Project,
+        is_sandboxed: bool,
+    ) -> Result<Resolved, Failure> {
+        let profile = self.profile(project)?;
+        let told = |field: &str| run::text(profile.as_ref()?, field);
+        let named = self.runner.clone().or_else(|| told("/runner"));
+        let name = run::choose(project, named.as_deref())?;
+        let runners = project.runners();
+        let mut runner = runners.resolve(&name, project.root(), is_sandboxed)?;
+        if let Some(model) = self.model.clone().or_else(|| told("/model")) {
+            runner.runner.model = Some(model);
+        }
+        Ok(runner)
+    }
+
+    /// Returns the profile that is asked for, as a document.
+    fn profile(&self, project: &Project) -> Result<Option<Value>, Failure> {
+        let Some(name) = &self.profile else {
+            return Ok(None);
+        };
+        let profiles = Profiles::read(project)?;
+        let (_, profile) = profiles.find(name)?;
+        Ok(Some(Value::Object(profile.document())))
+    }
+
     /// Fills what nobody said from the run that is repeated or continued.
     pub(crate) fn or_as(mut self, before: &Run) -> Self {
         let document = document::document(before);
@@ -118,39 +146,10 @@ impl Assignment<'_> {
         }
     }
 
-    /// Returns who runs the task.
-    pub(crate) fn runner(&self, is_sandboxed: bool) -> Result<Resolved, Failure> {
-        let profile = self.order.profile.as_deref();
-        let profile = profile.map(|name| self.profile(name)).transpose()?;
-        let of_profile = profile
-            .as_ref()
-            .and_then(|profile| run::text(profile, "/runner"));
-        let named = self.order.runner.clone().or(of_profile);
-        let name = run::choose(self.project, named.as_deref())?;
-        let mut runner =
-            self.project
-                .runners()
-                .resolve(&name, self.project.root(), is_sandboxed)?;
-        let of_profile = profile
-            .as_ref()
-            .and_then(|profile| run::text(profile, "/model"));
-        if let Some(model) = self.order.model.clone().or(of_profile) {
-            runner.runner.model = Some(model);
-        }
-        Ok(runner)
-    }
-
-    fn profile(&self, name: &str) -> Result<Value, Failure> {
-        let profiles = Profiles::read(self.project)?;
-        let (_, profile) = profiles.find(name)?;
-        Ok(Value::Object(profile.document()))
-    }
-
     /// Freezes what the run is judged by.
     pub(crate) fn terms(&self, out: Output) -> Result<Terms, Failure> {
         let settings = &self.project.settings;
-        let profile = self.order.profile.as_deref();
-        let profile = profile.map(|name| self.profile(name)).transpose()?;
+        let profile = self.order.profile(self.project)?;
         let of_profile = profile
             .as_ref()
             .map_or_else(Vec::new, |profile| field(profile, "default_exclude"));
@@ -296,7 +295,7 @@ impl Assignment<'_> {
             Place::Worktree
         };
         let sandbox = sandbox::of(self.project, place)?;
-        let mut runner = self.runner(sandbox.is_some())?;
+        let mut runner = self.order.resolve(self.project, sandbox.is_some())?;
         if self.order.queue {
             return self.queue(&runner, out);
         }

@@ -28,6 +28,15 @@ pub(crate) fn base(task: &Task) -> String {
     task.body["base"].as_str().unwrap_or_default().to_owned()
 }
 
+/// Opens the store for writing, with every run in a true state; there has to be one.
+pub(crate) fn open(project: &Project, out: Output) -> Result<Opened, Failure> {
+    if store::open_if_there(project)?.is_none() {
+        return Err(Failure::input("there are no tasks in this project")
+            .hint("`callsheet task add` adds one"));
+    }
+    run::open_to_write(project, out)
+}
+
 /// Finds a task by its id or a unique prefix.
 pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
     let hint = "`callsheet task list` lists them";

@@ -424,9 +424,10 @@ fn run_block(
     let mut last = 0;
     for (nth, step) in steps.iter().enumerate() {
         let command = replaced(&step.command, place.ids.iter());
-        let (text, code) = match place.turn(&command) {
-            true => (String::new(), 0),
-            false => place.run(&command, last),
+        let (text, code) = if place.turn(&command) {
+            (String::new(), 0)
+        } else {
+            place.run(&command, last)
         };
         let actual: Vec<&str> = text.lines().collect();
         update.extend(format!("$ {}", step.command).lines().map(str::to_owned));

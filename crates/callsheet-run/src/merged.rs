@@ -103,7 +103,6 @@ pub fn still_changed(git: &Git, base: &str, result: &str) -> Result<BTreeSet<Str
 pub struct MergeView<'a> {
     git: &'a Git,
     base: String,
-    log: Option<Log>,
     patches: BTreeMap<Change, Option<Fingerprint>>,
     trial: Option<Trial>,
 }
@@ -127,7 +126,6 @@ impl<'a> MergeView<'a> {
         Ok(Self {
             git,
             base: line(tip).to_string_lossy().into_owned(),
-            log: None,
             patches: BTreeMap::new(),
             trial: None,
         })
@@ -238,10 +236,7 @@ impl<'a> MergeView<'a> {
         if branches.is_empty() {
             return Ok(Vec::new());
         }
-        let log = match self.log.take() {
-            Some(log) => log,
-            None => self.read_log()?,
-        };
+        let log = self.read_log(branches)?;
         let parts = branches.iter();
         let parts = parts.flat_map(|branch| branch.own.iter().flatten().chain([&branch.whole]));
         let parts: Vec<Change> = parts.cloned().collect();
@@ -251,7 +246,6 @@ impl<'a> MergeView<'a> {
         let searches: Vec<Search> = searches
             .map(|branch| Search::new(branch, &named, &log))
             .collect();
-        self.log = Some(log);
         let needed = branches.iter().zip(&searches);
         let needed: BTreeSet<&Change> = needed
             .flat_map(|(branch, search)| search.needed(branch))
@@ -278,15 +272,28 @@ impl<'a> MergeView<'a> {
             || search.steps.iter().any(|(own, base)| has_all(own, base))
     }
 
-    fn read_log(&self) -> Result<Log, RunError> {
+    /// Reads what the base changed since the first of some branches forked off it.
+    fn read_log(&self, branches: &[Branch<'_>]) -> Result<Log, RunError> {
         let depth = format!("--max-count={DEPTH}");
         let args = ["rev-list", "--parents", &depth, &self.base, "--"];
         let commits = with_parents(&self.git.run(&args, BOUNDS)?);
-        let names = self.names(&changes(&commits))?;
-        Ok(Log::new(&commits, names))
+        let mut log = Log::new(&commits);
+        let forks = branches.iter();
+        let forks: BTreeSet<&str> = forks
+            .map(|branch| branch.whole.against.as_deref().unwrap_or_default())
+            .collect();
+        let since = log.since_any(forks);
+        let mut changes = changes(&commits);
+        changes.retain(|change| log.is_among(&change.commit, &since));
+        let names = self.names(&changes)?;
+        log.add(changes, names);
+        Ok(log)
     }
 
     fn names(&self, changes: &[Change]) -> Result<Vec<Names>, RunError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
         Ok(names(&self.git.run_with(
             &input(changes),
             &NAMES,

@@ -56,7 +56,7 @@ impl Args {
 
 impl Rerun {
     fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = run::open_to_write(project, out)?;
+        let opened = tasks::open(project, out)?;
         let (run, task) = tasks::finished(&opened, &self.run)?;
         let desk = tasks::Desk::of(project, out)?;
         let terms = Terms::of(&run).ok_or_else(|| {

@@ -8,7 +8,7 @@ use crate::assignment::{Assignment, Order};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use crate::{input, run, tasks};
+use crate::{input, tasks};
 
 /// Continue the task of a run with more input, with the facts of that run in the prompt
 ///
@@ -40,7 +40,7 @@ impl Args {
         if input.trim().is_empty() {
             return Err(Failure::input("the text of `--input` is empty"));
         }
-        let opened = run::open_to_write(project, out)?;
+        let opened = tasks::open(project, out)?;
         let (parent, task) = tasks::finished(&opened, &self.run)?;
         let order = self.order.or_as(&parent);
         Assignment {

@@ -59,7 +59,7 @@ fn decide(
     approval: &str,
     out: Output,
 ) -> Result<ExitCode, Failure> {
-    let opened = run::open_to_write(project, out)?;
+    let opened = tasks::open(project, out)?;
     let mut decided = Vec::new();
     for name in names {
         let unknown = || {

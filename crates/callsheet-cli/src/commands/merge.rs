@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use callsheet::task::{MERGE, TaskReason};
+use callsheet::task::{CHECK, MERGE, TaskReason};
 use callsheet_run::Interrupts;
 use callsheet_run::checks::Checked;
 use callsheet_run::merge::{Merged, message};
 use callsheet_run::tasks::{Landing, Rerun, TaskRun, TaskState, Terms};
+use callsheet_run::workspace::Workspace;
 use callsheet_store::{RunState, block_on};
 use serde_json::{Value, json};
 
@@ -39,25 +40,20 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = run::open_to_write(project, out)?;
+        let opened = tasks::open(project, out)?;
         let task = tasks::find(&opened, &self.task)?;
         let desk = Desk::of(project, out)?;
         let workspace = desk.workspace(project, &opened, &task, false)?;
         Journey::new(project, &opened, &workspace, &task).bring(out)?;
         let state = tasks::state(project, &opened, task.id)?;
         check(&state)?;
-        let newest = tasks::newest(&workspace, &state)?;
-        let (newest, result) = newest.ok_or_else(|| nothing(&state))?;
-        let began = state
-            .runs
-            .first()
-            .and_then(|one| run::text(&one.document, "/start_head"));
-        if began.as_deref() == Some(result.as_str()) {
-            return Err(nothing(&state));
-        }
-        let terms = Terms::of(&newest.run).ok_or_else(|| nothing(&state))?;
-        if terms.in_place {
-            return Err(in_place(&state));
+        let (newest, result, terms) = mergeable(&workspace, &state)?;
+        if newest.document["status"] != "completed" {
+            out.note(&format!(
+                "run {} {}",
+                newest.run.id,
+                run::ending(&newest.document)
+            ));
         }
         let (_, runs) = tasks::results(&opened, &task)?;
         desk.ready(project, &workspace, &terms, (Some(&result), &runs))?;
@@ -83,7 +79,11 @@ impl Args {
         let (merged, checks) = landing.merge(&mut waiting)?;
         if let Merged::Done { commit, before } = &merged {
             let value = json!({"base": base, "commit": commit, "before": before, "result": result, "checks": checks});
-            record(&opened, newest, &base, value)?;
+            // What was found on the merged tree counts, whatever it was before.
+            for checked in &checks {
+                record(&opened, newest, (CHECK, &checked.name), json!(checked))?;
+            }
+            record(&opened, newest, (MERGE, &base), value)?;
         }
         tell(&state, (&base, &merged, &checks), out)
     }
@@ -96,12 +96,27 @@ fn nothing(state: &TaskState) -> Failure {
     ))
 }
 
-fn in_place(state: &TaskState) -> Failure {
-    let id = state.task.id;
-    Failure::missing(format!(
-        "task `{id}` was worked on in the main checkout, so there is nothing to merge"
-    ))
-    .hint("the task is done when you have committed its changes")
+/// Returns the newest run that came to something, what it came to, and its terms.
+fn mergeable<'a>(
+    workspace: &Workspace,
+    state: &'a TaskState,
+) -> Result<(&'a TaskRun, String, Terms), Failure> {
+    let newest = tasks::newest(workspace, state)?;
+    let (newest, result) = newest.ok_or_else(|| nothing(state))?;
+    let first = state.runs.first();
+    let began = first.and_then(|one| run::text(&one.document, "/start_head"));
+    if began.as_ref() == Some(&result) {
+        return Err(nothing(state));
+    }
+    let terms = Terms::of(&newest.run).ok_or_else(|| nothing(state))?;
+    if terms.in_place {
+        return Err(Failure::missing(format!(
+            "run `{}` worked in the main checkout, so there is nothing to merge",
+            newest.run.id
+        ))
+        .hint("`git commit` keeps what it left there"));
+    }
+    Ok((newest, result, terms))
 }
 
 /// Refuses a task that may not be merged.
@@ -149,16 +164,16 @@ fn undecided(state: &TaskState) -> Vec<String> {
         .collect()
 }
 
-fn record(opened: &Opened, newest: &TaskRun, base: &str, value: Value) -> Result<(), Failure> {
+fn record(
+    opened: &Opened,
+    newest: &TaskRun,
+    (kind, name): (&str, &str),
+    value: Value,
+) -> Result<(), Failure> {
     let store = &opened.store;
-    let kept = store.annotate(
-        &opened.project,
-        newest.run.id,
-        MERGE,
-        base,
-        value,
-        |_, _| Ok(()),
-    );
+    let kept = store.annotate(&opened.project, newest.run.id, kind, name, value, |_, _| {
+        Ok(())
+    });
     block_on(kept)?.map_err(Failure::missing)
 }
 

@@ -8,7 +8,7 @@ use crate::assignment::{Assignment, Order};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use crate::{run, tasks};
+use crate::tasks;
 
 /// Run the task of a run again, with the facts of that run in the prompt
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = run::open_to_write(project, out)?;
+        let opened = tasks::open(project, out)?;
         let (parent, task) = tasks::finished(&opened, &self.run)?;
         let order = self.order.or_as(&parent);
         Assignment {

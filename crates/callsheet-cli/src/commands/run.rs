@@ -43,7 +43,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = run::open_to_write(project, out)?;
+        // What cannot be run is not added.
+        self.order.resolve(project, false)?;
+        let opened = match &self.task {
+            Some(_) => tasks::open(project, out)?,
+            None => run::open_to_write(project, out)?,
+        };
         let task = match &self.task {
             Some(name) => tasks::find(&opened, name)?,
             None => {

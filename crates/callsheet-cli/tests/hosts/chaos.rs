@@ -102,12 +102,8 @@ impl<'a> Chaos<'a> {
         worker.signal(Signal::KILL);
         worker.wait();
         // One that cannot reach the store does not start; somebody would start it again when it can.
-        if self.cut[host].is_none() {
-            self.workers[host] = Some(self.team.worker(host));
-        } else {
-            self.heal(host);
-            self.workers[host] = Some(self.team.worker(host));
-        }
+        self.heal(host);
+        self.workers[host] = Some(self.team.worker(host));
     }
 
     fn pull(&mut self, host: usize) {
@@ -115,7 +111,7 @@ impl<'a> Chaos<'a> {
             return;
         }
         self.cuts += 1;
-        let end = if self.cuts % 2 == 0 {
+        let end = if self.cuts.is_multiple_of(2) {
             End::Host
         } else {
             End::Hub

@@ -120,8 +120,10 @@ fn recheck(team: &Team) {
 /// Returns the host that a run was on; where nobody knows any more, the first.
 fn ran_on(run: &Value) -> Option<usize> {
     let on = run["worktree"].as_str().unwrap_or_default();
-    let is_on = |host: &&str| on.contains(&format!("/{host}/"));
-    HOSTS.iter().position(|host| is_on(&host)).or(Some(0))
+    HOSTS
+        .iter()
+        .position(|host| on.contains(&format!("/{host}/")))
+        .or(Some(0))
 }
 
 /// Merges every task on the host that did not run it last, and brings both halves together.
@@ -132,30 +134,31 @@ fn merge(team: &Team) {
         tasks.insert(task, ran_on(run).unwrap_or_default());
     }
     std::thread::scope(|scope| {
-        for host in 0..HOSTS.len() {
-            let tasks = &tasks;
+        for (host, name) in HOSTS.iter().enumerate() {
             // Every third one is merged where it ran.
-            let mine = tasks
-                .iter()
-                .enumerate()
-                .filter_map(move |(at, (task, ran))| {
-                    let there = if at % 3 == 0 { *ran } else { 1 - *ran };
-                    (there == host).then_some(task)
-                });
+            let tasks = tasks.iter().enumerate();
+            let mine = tasks.filter_map(move |(at, (task, ran))| {
+                let there = if at % 3 == 0 { *ran } else { 1 - *ran };
+                (there == host).then_some(task)
+            });
             scope.spawn(move || {
                 for task in mine {
                     let merged = team.run(host, &["merge", task]);
                     assert_eq!(
                         merged.code(),
                         Some(0),
-                        "{task} on {}: {}",
-                        HOSTS[host],
+                        "{task} on {name}: {}",
                         said(&merged)
                     );
                 }
             });
         }
     });
+    bring_together(team, tasks.len());
+}
+
+/// Pulls each base branch into the other; both have everything then, and every task is done.
+fn bring_together(team: &Team, tasks: usize) {
     let (ada, ben) = (team.clone_of(0), team.clone_of(1));
     git(
         &ada,
@@ -179,7 +182,7 @@ fn merge(team: &Team) {
             "main",
         ],
     );
-    for number in 0..tasks.len() {
+    for number in 0..tasks {
         for clone in [&ada, &ben] {
             let made = clone.join(format!("src/{number}/made"));
             assert!(made.is_file(), "{}", made.display());

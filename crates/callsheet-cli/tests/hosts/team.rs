@@ -74,8 +74,35 @@ impl Team {
     }
 
     fn make_clones(&mut self, line: &str) {
-        let line =
-            toml::Value::from(line.replace("TALLY", self.path("tally/list").to_str().unwrap()));
+        let served = self.path("git");
+        let origin = served.join("shop.git");
+        self.make_origin(&origin, line);
+        if self.way == Way::Remote {
+            let mut daemon = self.network.hub.command(&served, "git");
+            let words = "daemon --reuseaddr --export-all --enable=receive-pack";
+            daemon.args(words.split(' '));
+            daemon.arg(format!("--base-path={}", served.display()));
+            daemon.arg(&served).stderr(Stdio::null());
+            self.daemon = Some(Running::start(&mut daemon));
+        }
+        for (host, name) in HOSTS.iter().enumerate() {
+            let clone = self.clone_of(host);
+            std::fs::create_dir_all(clone.parent().unwrap()).unwrap();
+            copy(&origin, &clone, &[]);
+            let url = format!("git://{}/shop.git", Network::hub_for(host));
+            match self.way {
+                Way::Remote => git(&clone, &["remote", "set-url", "origin", &url]),
+                Way::Bundle => git(&clone, &["remote", "remove", "origin"]),
+            };
+            git(&clone, &["config", "user.name", name]);
+            git(&clone, &["config", "user.email", "e@x"]);
+        }
+    }
+
+    /// Makes the repository that all clones are made of; `line` is what its agent runs.
+    fn make_origin(&self, origin: &Path, line: &str) {
+        let list = self.path("tally/list");
+        let line = toml::Value::from(line.replace("TALLY", list.to_str().unwrap()));
         let tally = toml::Value::from(self.path("tally").to_str().unwrap());
         let settings = format!(
             "[runners.agent]\nadapter = \"command\"\ncommand = [\"sh\", \"-c\", {line}]\n\n\
@@ -89,52 +116,7 @@ impl Team {
         git(&seed, &["init", "--quiet", "--initial-branch=main"]);
         git(&seed, &["add", "--all"]);
         git(&seed, &["commit", "--quiet", "--message", "start"]);
-        let served = self.path("git");
-        std::fs::create_dir(&served).unwrap();
-        git(
-            &seed,
-            &[
-                "clone",
-                "--quiet",
-                "--bare",
-                ".",
-                served.join("shop.git").to_str().unwrap(),
-            ],
-        );
-        if self.way == Way::Remote {
-            let mut daemon = self.network.hub.command(&served, "git");
-            daemon.args([
-                "daemon",
-                "--reuseaddr",
-                "--export-all",
-                "--enable=receive-pack",
-            ]);
-            daemon
-                .arg(format!("--base-path={}", served.display()))
-                .arg(&served);
-            self.daemon = Some(Running::start(daemon.stderr(Stdio::null())));
-        }
-        for host in 0..HOSTS.len() {
-            let clone = self.clone_of(host);
-            std::fs::create_dir_all(clone.parent().unwrap()).unwrap();
-            let from = served.join("shop.git");
-            git(
-                &seed,
-                &[
-                    "clone",
-                    "--quiet",
-                    from.to_str().unwrap(),
-                    clone.to_str().unwrap(),
-                ],
-            );
-            let url = format!("git://{}/shop.git", Network::hub_for(host));
-            match self.way {
-                Way::Remote => git(&clone, &["remote", "set-url", "origin", &url]),
-                Way::Bundle => git(&clone, &["remote", "remove", "origin"]),
-            };
-            git(&clone, &["config", "user.name", HOSTS[host]]);
-            git(&clone, &["config", "user.email", "e@x"]);
-        }
+        copy(&seed, origin, &["--bare"]);
     }
 
     /// Returns a command of the program in the clone of a host.
@@ -161,7 +143,7 @@ impl Team {
     #[track_caller]
     pub(crate) fn done(&self, host: usize, args: &[&str]) -> Run {
         let run = self.run(host, args);
-        assert_eq!(run.code(), Some(0), "{args:?}: {}", crate::team::said(&run));
+        assert_eq!(run.code(), Some(0), "{args:?}: {}", said(&run));
         run
     }
 
@@ -296,6 +278,13 @@ pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let done = done.unwrap();
     assert!(done.status.success(), "git {args:?}: {done:?}");
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// Clones a repository.
+fn copy(from: &Path, to: &Path, more: &[&str]) {
+    let (from, to) = (from.to_str().unwrap(), to.to_str().unwrap());
+    let words = [&["clone", "--quiet"], more, &[from, to]].concat();
+    git(Path::new("/"), &words);
 }
 
 /// Returns what a command said on both streams.

@@ -37,8 +37,8 @@ fn a_task_in_place_has_no_worktree_and_no_merge() {
     insta::assert_snapshot!(shown(&bench, &["merge", task]), @"
     exit: 3
     --- stderr
-    error: task `[ID1]` was worked on in the main checkout, so there is nothing to merge
-    hint: the task is done when you have committed its changes
+    error: run `[ID1]` worked in the main checkout, so there is nothing to merge
+    hint: `git commit` keeps what it left there
     ");
     assert_eq!(bench.main(), before);
     assert_eq!(

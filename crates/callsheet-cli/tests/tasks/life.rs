@@ -88,3 +88,83 @@ fn a_merge_is_checked_on_its_own_files_and_the_worktree_gets_back_what_the_run_l
         assert_eq!(read("src/logout.rs"), "fn out() {}\n");
     }
 }
+
+/// A project whose check leaves a file behind, and changes one.
+const LITTER: &str = "[[checks]]\nname = \"builds\"\ncommand = [\"sh\", \"-c\", \"echo x > litter.txt; echo y >> src/login.rs\"]\n";
+
+#[test]
+fn what_checks_leave_behind_is_nobodys_work() {
+    let bench = Bench::with("echo a > src/a.rs", LITTER);
+    let (run, code) = bench.run();
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(changed(&run), ["src/a.rs"]);
+    assert_eq!(
+        run["changed_by_checks"],
+        serde_json::json!(["litter.txt", "src/login.rs"])
+    );
+    let worktree = bench.worktree(&run);
+    assert!(!worktree.join("litter.txt").exists());
+    let kept = format!("refs/callsheet/checks/{}", run["id"].as_str().unwrap());
+    assert_eq!(
+        bench.desk.git(&["show", &format!("{kept}:litter.txt")]),
+        "x"
+    );
+    let task = run["task"].as_str().unwrap();
+    assert_eq!(bench.call(&["merge", task]).code(), Some(0));
+    assert!(!bench.desk.project.path("litter.txt").exists());
+    assert!(!worktree.join("litter.txt").exists());
+    let login = std::fs::read_to_string(bench.desk.project.path("src/login.rs")).unwrap();
+    assert_eq!(login, "fn login() {}\n");
+}
+
+#[test]
+fn a_worktree_made_anew_takes_nothing_back_from_its_base() {
+    let bench = Bench::new("echo a > src/a.rs");
+    let (run, _) = bench.run();
+    let task = run["task"].as_str().unwrap();
+    std::fs::remove_dir_all(bench.worktree(&run)).unwrap();
+    bench.desk.git(&["worktree", "prune"]);
+    bench
+        .desk
+        .git(&["branch", "-D", &format!("callsheet/task-{task}")]);
+    bench.desk.project.file("README.md", "read me again\n");
+    bench.desk.commit("base moves");
+    let (again, code) = bench.document(&["retry", run["id"].as_str().unwrap()]);
+    assert_eq!(code, Some(0), "{again:#}");
+    assert!(bench.worktree(&again).join("src/a.rs").is_file());
+    assert_eq!(bench.call(&["merge", task]).code(), Some(0));
+    let readme = std::fs::read_to_string(bench.desk.project.path("README.md")).unwrap();
+    assert_eq!(readme, "read me again\n");
+    assert!(bench.desk.project.path("src/a.rs").is_file());
+}
+
+#[test]
+fn what_the_checks_say_of_the_merged_tree_counts() {
+    let settings = "[[checks]]\nname = \"builds\"\ncommand = [\"test\", \"-f\", \"needed.txt\"]\n";
+    let bench = Bench::with("echo a > src/a.rs", settings);
+    let (run, code) = bench.run();
+    assert_eq!(code, Some(1), "{run:#}");
+    let task = run["task"].as_str().unwrap();
+    assert_eq!(bench.status(task), "failed: dod_failed, merge_pending");
+    bench.desk.project.file("needed.txt", "here\n");
+    bench.desk.commit("needed");
+    let merged = bench.call(&["merge", task]);
+    assert_eq!(merged.code(), Some(0), "{}", merged.text());
+    assert_eq!(bench.status(task), "done: ");
+}
+
+#[test]
+fn a_base_without_a_commit_is_told_before_anything_runs() {
+    let bench = Bench::new("true");
+    bench
+        .desk
+        .git(&["checkout", "--quiet", "--orphan", "empty"]);
+    let run = bench.call(&["run", "--title", "Try", "--write", "src/**"]);
+    assert_eq!(run.code(), Some(2), "{}", run.text());
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(
+        said.ends_with("error: branch `empty` has no commit to start from\n"),
+        "{said}"
+    );
+    assert!(bench.desk.runs().is_empty());
+}

@@ -18,31 +18,54 @@ pub(super) struct Log {
 pub(super) struct Since(Vec<bool>);
 
 impl Log {
-    /// Makes a log of commits with their parents, and of what those that are not merges change.
-    pub(super) fn new(commits: &[(String, Vec<String>)], names: Vec<Names>) -> Self {
+    /// Makes a log of commits with their parents; what they change has to be added.
+    pub(super) fn new(commits: &[(String, Vec<String>)]) -> Self {
         let places = commits.iter().enumerate();
         let places: BTreeMap<String, usize> = places
             .map(|(place, (commit, _))| (commit.clone(), place))
             .collect();
         let known = |parent: &String| places.get(parent).copied();
         let parents = commits.iter();
-        let mut log = Self {
+        Self {
             parents: parents
                 .map(|(_, parents)| parents.iter().filter_map(known).collect())
                 .collect(),
+            places,
             ..Self::default()
-        };
-        for (change, names) in changes(commits).into_iter().zip(names) {
-            let place = places[&change.commit];
+        }
+    }
+
+    /// Adds what commits change.
+    pub(super) fn add(&mut self, changes: Vec<Change>, names: Vec<Names>) {
+        for (change, names) in changes.into_iter().zip(names) {
+            let Some(&place) = self.places.get(&change.commit) else {
+                continue;
+            };
             for path in names.iter() {
-                log.by_path.entry(path.to_vec()).or_default().push(place);
+                self.by_path.entry(path.to_vec()).or_default().push(place);
             }
             if !names.is_empty() {
-                log.by_names.entry(names).or_default().push((place, change));
+                let like = self.by_names.entry(names).or_default();
+                like.push((place, change));
             }
         }
-        log.places = places;
-        log
+    }
+
+    /// Returns which commits came after one of several commits of the base.
+    pub(super) fn since_any<'f>(&self, forks: impl IntoIterator<Item = &'f str>) -> Since {
+        let mut since = vec![false; self.parents.len()];
+        for fork in forks {
+            for (any, one) in since.iter_mut().zip(self.since(fork).0) {
+                *any |= one;
+            }
+        }
+        Since(since)
+    }
+
+    /// Tells whether a commit is among those that came after.
+    pub(super) fn is_among(&self, commit: &str, since: &Since) -> bool {
+        let place = self.places.get(commit);
+        place.is_some_and(|place| since.0[*place])
     }
 
     /// Returns which commits are not ancestors of a commit of the base, nor itself; all where it is older than the log.
@@ -104,7 +127,8 @@ mod tests {
         let named = |n| format!("{}\0:M\0a\0", hash(n));
         let printed: String = [4, 3, 2].map(named).concat();
         let names = names(printed.as_bytes());
-        let log = Log::new(&commits, names.clone());
+        let mut log = Log::new(&commits);
+        log.add(changes(&commits), names.clone());
         let like = |fork| -> Vec<String> {
             let found = log.like(&names[0], &log.since(&hash(fork)));
             found.into_iter().map(|change| change.commit).collect()
@@ -113,6 +137,17 @@ mod tests {
         assert_eq!(like(2), [hash(4), hash(3)]);
         assert_eq!(like(3), [hash(4)]);
         assert_eq!(like(5), [""; 0]);
+        let after = |forks: &[u32]| -> Vec<bool> {
+            let forks: Vec<String> = forks.iter().copied().map(hash).collect();
+            let since = log.since_any(forks.iter().map(String::as_str));
+            let commits = [5, 4, 3, 2].map(hash);
+            let is_among = commits.iter().map(|commit| log.is_among(commit, &since));
+            is_among.collect()
+        };
+        assert_eq!(after(&[3]), [true, true, false, false]);
+        assert_eq!(after(&[4, 3]), [true, true, true, false]);
+        assert_eq!(after(&[4, 1]), [true; 4]);
+        assert_eq!(after(&[]), [false; 4]);
         assert!(log.touches_all(&names[0], &log.since(&hash(3))));
         assert!(!log.touches_all(&names[0], &log.since(&hash(5))));
     }

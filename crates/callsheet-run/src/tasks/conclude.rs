@@ -80,6 +80,10 @@ pub(crate) fn conclude(
         (&exclude, terms, &run),
     )?;
     let checked = check_all(ended, &changes, bench, watch)?;
+    let by_checks = match &changes.tree {
+        Some(left) if !terms.in_place => facts::tidy(ended.ground, ended.folder, (left, &run))?,
+        _ => Vec::new(),
+    };
     let touched = match (&before.main, main(ended.ground, terms, ended.home)?) {
         (Some(before), Some(after)) => before.differences(&after),
         _ => Vec::new(),
@@ -99,6 +103,7 @@ pub(crate) fn conclude(
     let mut outcome = json!(changes);
     outcome["checks"] = json!(checked);
     outcome["violations"] = json!(violations);
+    outcome["changed_by_checks"] = json!(by_checks);
     outcome["main"] = json!({"changed": touched});
     Ok(outcome)
 }

@@ -182,6 +182,45 @@ pub(crate) fn tree_now(ground: &Ground, folder: &Path) -> Result<String, RunErro
     tree(ground, &index)
 }
 
+/// Takes back what checks changed in a worktree: it would pass for work of the next agent.
+///
+/// `left` is the tree that was there before them. What they made of it is kept under the name of the run. Returns the
+/// paths that they changed.
+pub(crate) fn tidy(
+    ground: &Ground,
+    folder: &Path,
+    (left, run): (&str, &str),
+) -> Result<Vec<String>, RunError> {
+    let (index, _) = own_index(ground, folder)?;
+    let now = tree(ground, &index)?;
+    if now == left {
+        return Ok(Vec::new());
+    }
+    let args = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--name-only",
+        "--no-renames",
+        left,
+        &now,
+    ];
+    let names = ground.git(&args)?;
+    let names = names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    let names = names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    if let Some(head) = ground.rev("HEAD^{commit}")? {
+        let message = format!("What checks of run {run} of callsheet left behind.\n");
+        let kept = ground.snapshot(&now, &head, &message)?;
+        ground.keep_checks(run, &kept)?;
+    }
+    ground.git_on(&index, &["read-tree", "--reset", "-u", left])?;
+    Ok(names)
+}
+
 /// Keeps what a run left in its worktree, where nobody came to do so when it ended.
 pub(crate) fn park(ground: &Ground, terms: &Terms, run: &str) -> Result<(), RunError> {
     if !ground.is_there() || ground.rev(&result_ref(run))?.is_some() {

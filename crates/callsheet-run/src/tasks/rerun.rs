@@ -5,7 +5,8 @@ use std::path::Path;
 
 use callsheet_store::Run;
 
-use super::{Terms, facts::tree_now};
+use super::Terms;
+use super::facts::{tidy, tree_now};
 use crate::checks::{self, Checked, Place};
 use crate::sandbox::Sandbox;
 use crate::workspace::Ground;
@@ -88,7 +89,7 @@ impl Rerun<'_> {
             environment: self.environment,
             sandbox: self.sandbox,
         };
-        let mut all = Vec::new();
+        let mut all: Vec<Checked> = Vec::new();
         for check in checks {
             waiting.say(&format!("check {}", check.name));
             // A check may change files, and the next one runs on what it left.
@@ -102,6 +103,9 @@ impl Rerun<'_> {
                 checked.status.as_str()
             ));
             all.push(checked);
+        }
+        if let Some(left) = all.first().and_then(|first| first.tree.clone()) {
+            tidy(self.ground, folder.path(), (&left, &run))?;
         }
         Ok(all)
     }

@@ -244,6 +244,12 @@ impl Ground {
             .commit_tree(tree, &[parent], message, &identity)
     }
 
+    /// Keeps what checks made of the files of a run.
+    pub(crate) fn keep_checks(&self, run: &str, commit: &str) -> Result<(), RunError> {
+        let locked = self.repository.lock(&self.home)?;
+        locked.update_ref(&format!("refs/callsheet/checks/{run}"), commit, None)
+    }
+
     /// Keeps a commit under the name of a run.
     pub(crate) fn keep(&self, run: &str, commit: &str) -> Result<(), RunError> {
         let locked = self.repository.lock(&self.home)?;
@@ -330,16 +336,43 @@ impl Ground {
             return Ok(());
         }
         let shown = crate::tasks::facts::tree_now(self, self.hold.scratch()?.path())?;
-        if left.contains(&Some(shown)) {
+        if left.contains(&Some(shown)) && self.builds_on_head(newest) {
             Shown::show(self, newest, newest)?.back()?;
         }
         Ok(())
+    }
+
+    /// Returns what a branch that is not there starts from: what the newest run came to, so that nothing of it is lost and
+    /// nothing of the base is taken back, else the base.
+    pub(super) fn start(&self, wanted: &Wanted<'_>) -> Result<String, RunError> {
+        let left = wanted.restore.map(|commit| self.repository.rev(commit));
+        let left = left.transpose()?.flatten();
+        if let Some(left) = left {
+            return Ok(left);
+        }
+        // A tag may have the same name.
+        let base = self
+            .repository
+            .rev(&format!("refs/heads/{}", wanted.base))?;
+        base.ok_or_else(|| {
+            RunError::Input(format!(
+                "branch `{}` has no commit to start from",
+                wanted.base
+            ))
+        })
+    }
+
+    /// Tells whether a commit has all that is checked out; the files of any other one would take something back.
+    fn builds_on_head(&self, commit: &str) -> bool {
+        self.git(&["merge-base", "--is-ancestor", "HEAD", commit])
+            .is_ok()
     }
 
     /// Writes the files of a new worktree, with those of the run before where there was one.
     pub(super) fn fill(&self, restore: Option<&str>, exclude: &ScopeGlobs) -> Result<(), RunError> {
         let restore = restore.map(|commit| self.rev(&format!("{commit}^{{commit}}")));
         let restore = restore.transpose()?.flatten();
+        let restore = restore.filter(|commit| self.builds_on_head(commit));
         self.git(&["read-tree", restore.as_deref().unwrap_or("HEAD")])?;
         super::apply::exclude(self, exclude)?;
         // A git that was killed may have left the beginning of a file.

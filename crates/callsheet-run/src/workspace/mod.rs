@@ -165,8 +165,7 @@ impl Workspace {
         std::fs::write(&making, "").map_err(refused)?;
         if !ground.is_there() {
             clear(ground, note)?;
-            // A tag may have the same name.
-            let start = format!("refs/heads/{}", wanted.base);
+            let start = ground.start(wanted)?;
             locked.add_worktree(&NewWorktree {
                 path: ground.path(),
                 branch: ground.own_branch(),
