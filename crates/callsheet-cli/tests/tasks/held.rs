@@ -49,8 +49,10 @@ impl Held {
 
     /// Starts a command and returns it when it waits.
     fn until_up(&self, args: &[&str]) -> Child {
-        let child = self.start(args);
         let up = self.worktree().join("up.log");
+        // One that was killed has left it.
+        let _ = std::fs::remove_file(&up);
+        let child = self.start(args);
         wait_for("it is up", || up.exists());
         child
     }
@@ -225,6 +227,50 @@ fn a_check_that_was_killed_with_its_run_is_pending_and_nothing_of_it_is_left() {
     assert_eq!(held.bench.call(&["checks", "rerun", id]).code(), Some(0));
     assert_eq!(held.bench.call(&["merge", &held.task]).code(), Some(0));
     assert_eq!(held.bench.status(&held.task), "done: ");
+    held.bench.desk.assert_clean();
+}
+
+#[test]
+fn what_a_check_had_changed_when_it_was_killed_is_nothing_that_the_agent_did() {
+    let line = format!("echo check > README.md; echo check > made.txt; rm src/login.rs; {WAIT}");
+    let held = Held::new(QUICK, &check(&line));
+    let is_tidy = |of: &str| {
+        let has = |name: &str| std::fs::read_to_string(held.worktree().join(name)).ok();
+        assert_eq!(has("README.md").as_deref(), Some("read me\n"), "{of}");
+        assert_eq!(has("src/work.rs").as_deref(), Some("work\n"), "{of}");
+        assert!(
+            has("made.txt").is_none() && has("src/login.rs").is_some(),
+            "{of}"
+        );
+    };
+    held.kill(&["run", &held.task]);
+    let run = &held.bench.desk.runs()[0];
+    let id = run["id"].as_str().unwrap();
+    assert_eq!(run["status"], "completed", "{run:#}");
+    assert_eq!(changed(run), ["src/work.rs"]);
+    assert_eq!(violations(run), [""; 0]);
+    assert_eq!(
+        run["changed_by_checks"],
+        json!(["README.md", "made.txt", "src/login.rs"])
+    );
+    is_tidy("run");
+    held.close();
+    held.kill(&["checks", "rerun", id]);
+    assert!(held.worktree().join("made.txt").exists());
+    let rerun = held.bench.call(&["checks", "rerun", id]);
+    assert_eq!(
+        rerun.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&rerun.stderr)
+    );
+    is_tidy("rerun");
+    held.close();
+    held.kill(&["merge", &held.task]);
+    assert!(held.worktree().join("made.txt").exists());
+    let (again, _) = held.bench.document(&["retry", id]);
+    assert_eq!(changed(&again), [""; 0], "{again:#}");
+    is_tidy("merge");
     held.bench.desk.assert_clean();
 }
 

@@ -37,7 +37,7 @@ write = ["NOTES"]
 
 [[checks]]
 name = "builds"
-command = ["sh", "-c", "sleep 0.1; test -f src/login.rs && cmp deps/one deps/two"]
+command = ["sh", "-c", "rm -f src/left-*.rs; echo made > made.txt; sleep 0.1; test -f src/login.rs && cmp deps/one deps/two"]
 "#;
 
 /// What is killed.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::facts::{self, Changes, Start};
 use super::judge::{Seen, judge};
+use super::tidy::{Left, tidy};
 use super::{Terms, facts::tree_now};
 use crate::checks::{self, Checked};
 use crate::sandbox::Sandbox;
@@ -73,17 +74,13 @@ pub(crate) fn conclude(
     let terms = ended.terms;
     let run = ended.run.id.to_string();
     let exclude = globs(&terms.scope.exclude)?;
-    let changes = facts::after(
-        ended.ground,
-        ended.folder,
-        &before.start,
-        (&exclude, terms, &run),
-    )?;
-    let checked = check_all(ended, &changes, bench, watch)?;
-    let by_checks = match &changes.tree {
-        Some(left) if !terms.in_place => facts::tidy(ended.ground, ended.folder, (left, &run))?,
-        _ => Vec::new(),
+    let look = || {
+        let judged_by = (&exclude, terms, run.as_str());
+        facts::after(ended.ground, ended.folder, &before.start, judged_by)
     };
+    let changes = once(&ended.folder.join("after.json"), look)?;
+    let checked = check_all(ended, &changes, bench, watch)?;
+    let by_checks = take_back(ended, &changes)?;
     let touched = match (&before.main, main(ended.ground, terms, ended.home)?) {
         (Some(before), Some(after)) => before.differences(&after),
         _ => Vec::new(),
@@ -106,6 +103,38 @@ pub(crate) fn conclude(
     outcome["changed_by_checks"] = json!(by_checks);
     outcome["main"] = json!({"changed": touched});
     Ok(outcome)
+}
+
+/// Looks at what an agent left, unless somebody has noted it who was killed while checks ran: they may have changed it.
+fn once(
+    note: &Path,
+    look: impl FnOnce() -> Result<Changes, RunError>,
+) -> Result<Changes, RunError> {
+    let noted = std::fs::read_to_string(note).unwrap_or_default();
+    if let Ok((is_there, changes)) = serde_json::from_str(&noted) {
+        return Ok(Changes {
+            is_there,
+            ..changes
+        });
+    }
+    let changes = look()?;
+    let text = json!((changes.is_there, &changes)).to_string();
+    std::fs::write(note, text)
+        .map_err(|cause| RunError::refused("cannot write the facts of the run", cause))?;
+    Ok(changes)
+}
+
+/// Takes back what checks changed; returns the paths.
+fn take_back(ended: &Ended<'_>, changes: &Changes) -> Result<Vec<String>, RunError> {
+    let Some(tree) = changes.tree.as_deref().filter(|_| ended.ground.is_there()) else {
+        return Ok(Vec::new());
+    };
+    let left = Left {
+        tree,
+        name: ended.run.id.as_str(),
+        known: None,
+    };
+    tidy(ended.ground, ended.folder, &left)
 }
 
 /// Returns what goes into the outcome of a run of which nothing can be told.

@@ -30,7 +30,7 @@ pub(crate) struct Start {
 }
 
 /// What an agent changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes {
     /// Whether the worktree is still there.
     #[serde(skip)]
@@ -53,14 +53,14 @@ pub(crate) struct Changes {
 }
 
 /// A symbolic link that is new or leads elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Link {
     pub(crate) path: String,
     pub(crate) target: String,
 }
 
 /// A commit that the agent made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Commit {
     pub(crate) hash: String,
     pub(crate) subject: String,
@@ -136,7 +136,10 @@ pub(crate) fn after(
 /// excluded file that is there although it should not be.
 ///
 /// Returns the copy, and the excluded files that are there.
-fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), RunError> {
+pub(super) fn own_index(
+    ground: &Ground,
+    folder: &Path,
+) -> Result<(PathBuf, Vec<String>), RunError> {
     let index = folder.join("index");
     let refused = |cause| RunError::refused("cannot copy the index of the worktree", cause);
     // A git that was killed with whoever came before.
@@ -170,7 +173,7 @@ fn own_index(ground: &Ground, folder: &Path) -> Result<(PathBuf, Vec<String>), R
 }
 
 /// Returns the tree that the files make, those that git ignores left out.
-fn tree(ground: &Ground, index: &Path) -> Result<String, RunError> {
+pub(super) fn tree(ground: &Ground, index: &Path) -> Result<String, RunError> {
     ground.git_on(index, &["add", "--all"])?;
     let tree = ground.git_on(index, &["write-tree"])?;
     Ok(String::from_utf8_lossy(&tree).trim_end().to_owned())
@@ -180,45 +183,6 @@ fn tree(ground: &Ground, index: &Path) -> Result<String, RunError> {
 pub(crate) fn tree_now(ground: &Ground, folder: &Path) -> Result<String, RunError> {
     let (index, _) = own_index(ground, folder)?;
     tree(ground, &index)
-}
-
-/// Takes back what checks changed in a worktree: it would pass for work of the next agent.
-///
-/// `left` is the tree that was there before them. What they made of it is kept under the name of the run. Returns the
-/// paths that they changed.
-pub(crate) fn tidy(
-    ground: &Ground,
-    folder: &Path,
-    (left, run): (&str, &str),
-) -> Result<Vec<String>, RunError> {
-    let (index, _) = own_index(ground, folder)?;
-    let now = tree(ground, &index)?;
-    if now == left {
-        return Ok(Vec::new());
-    }
-    let args = [
-        "diff-tree",
-        "-r",
-        "-z",
-        "--name-only",
-        "--no-renames",
-        left,
-        &now,
-    ];
-    let names = ground.git(&args)?;
-    let names = names
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty());
-    let names = names
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect();
-    if let Some(head) = ground.rev("HEAD^{commit}")? {
-        let message = format!("What checks of run {run} of callsheet left behind.\n");
-        let kept = ground.snapshot(&now, &head, &message)?;
-        ground.keep_checks(run, &kept)?;
-    }
-    ground.git_on(&index, &["read-tree", "--reset", "-u", left])?;
-    Ok(names)
 }
 
 /// Keeps what a run left in its worktree, where nobody came to do so when it ended.

@@ -15,6 +15,7 @@ mod landing;
 mod rerun;
 mod status;
 mod terms;
+pub(crate) mod tidy;
 mod view;
 mod violations;
 

@@ -6,10 +6,11 @@ use std::path::Path;
 use callsheet_store::Run;
 
 use super::Terms;
-use super::facts::{tidy, tree_now};
+use super::facts::tree_now;
+use super::tidy::{Left, tidy};
 use crate::checks::{self, Checked, Place};
 use crate::sandbox::Sandbox;
-use crate::workspace::Ground;
+use crate::workspace::{Ground, Shown};
 use crate::{CheckSetting, RunError};
 
 /// What somebody who waits for checks may do.
@@ -62,7 +63,14 @@ impl Rerun<'_> {
                 self.run.id
             )));
         }
-        self.check(&checks, Some(tree), waiting)
+        // Should this process be killed, what a check has changed by then is taken back.
+        let shown = match self.ground.is_main() {
+            true => None,
+            false => Some(Shown::stay(self.ground, &tree)?),
+        };
+        let ran = self.check(&checks, Some(tree), waiting)?;
+        shown.map_or(Ok(()), Shown::leave)?;
+        Ok(ran)
     }
 
     /// Returns the checks that were frozen when the run started.
@@ -104,8 +112,13 @@ impl Rerun<'_> {
             ));
             all.push(checked);
         }
-        if let Some(left) = all.first().and_then(|first| first.tree.clone()) {
-            tidy(self.ground, folder.path(), (&left, &run))?;
+        if let Some(tree) = all.first().and_then(|first| first.tree.as_deref()) {
+            let left = Left {
+                tree,
+                name: &run,
+                known: None,
+            };
+            tidy(self.ground, folder.path(), &left)?;
         }
         Ok(all)
     }

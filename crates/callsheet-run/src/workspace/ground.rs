@@ -128,6 +128,11 @@ impl Ground {
         &self.name
     }
 
+    /// Tells whether this is the main checkout, which belongs to a person.
+    pub(crate) fn is_main(&self) -> bool {
+        self.name == IN_PLACE
+    }
+
     /// Returns the lock that keeps everybody else away.
     pub(crate) fn hold(&self) -> &Hold {
         &self.hold
@@ -272,7 +277,7 @@ impl Ground {
     /// Removes what a git that was killed left behind; nobody else works here.
     pub(super) fn heal(&self) -> Result<(), RunError> {
         // The main checkout is a person's own, and so is its git directory.
-        if self.name == IN_PLACE {
+        if self.is_main() {
             return Ok(());
         }
         let refused = |cause| RunError::refused("cannot heal the worktree", cause);

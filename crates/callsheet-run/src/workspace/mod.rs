@@ -123,14 +123,15 @@ impl Workspace {
             let locked = repository.lock(site.home)?;
             merge::heal(&locked, site.home)?;
             ground.heal()?;
-            if ground.is_there() && !self.is_half_made() {
-                shown::bring_back(ground)?;
-                ground.reuse(&locked, wanted.base)?;
-                ground.catch_up(wanted)?;
-                apply::exclude(ground, &exclude)?;
-            } else {
-                self.make(&locked, wanted, &exclude, note)?;
-            }
+        }
+        if ground.is_there() && !self.is_half_made() {
+            shown::bring_back(ground)?;
+            ground.reuse(&repository.lock(site.home)?, wanted.base)?;
+            ground.catch_up(wanted)?;
+            apply::exclude(ground, &exclude)?;
+        } else {
+            let locked = repository.lock(site.home)?;
+            self.make(&locked, wanted, &exclude, note)?;
         }
         if !self.is_set_up() {
             copy::copy(site, ground, note)?;

@@ -5,6 +5,7 @@
 
 use super::Ground;
 use crate::RunError;
+use crate::tasks::tidy::{Left, tidy};
 
 /// A worktree that shows other files than its own.
 #[derive(Debug)]
@@ -46,14 +47,19 @@ impl<'a> Shown<'a> {
 }
 
 /// Brings the own files of a worktree back, where somebody was killed while it showed others.
+///
+/// Neither the index nor the files are known to be whole. What else is found is kept.
 pub(super) fn bring_back(ground: &Ground) -> Result<(), RunError> {
     let Ok(text) = std::fs::read_to_string(ground.note(NOTE)) else {
         return Ok(());
     };
     if let Some((own, shown)) = text.trim_end().split_once(' ') {
-        // A git that was killed had written files that its index does not know.
-        ground.git(&["read-tree", "--reset", shown])?;
-        ground.git(&["read-tree", "--reset", "-u", own])?;
+        let left = Left {
+            tree: own,
+            name: ground.name(),
+            known: Some(shown),
+        };
+        tidy(ground, ground.hold().scratch()?.path(), &left)?;
         ground.git(&["reset", "--quiet", "--mixed", "HEAD"])?;
     }
     forget(ground)
