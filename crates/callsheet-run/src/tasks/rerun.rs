@@ -64,9 +64,10 @@ impl Rerun<'_> {
             )));
         }
         // Should this process be killed, what a check has changed by then is taken back.
-        let shown = match self.ground.is_main() {
-            true => None,
-            false => Some(Shown::stay(self.ground, &tree)?),
+        let shown = if self.ground.is_main() {
+            None
+        } else {
+            Some(Shown::stay(self.ground, &tree)?)
         };
         let ran = self.check(&checks, Some(tree), waiting)?;
         shown.map_or(Ok(()), Shown::leave)?;
