@@ -8,6 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::bench::{Bench, changed, violations};
 use crate::desk::{survivors, wait_for};
@@ -60,6 +61,8 @@ const STEPS: [Step; 5] = [
 
 struct Killing {
     bench: Bench,
+    /// Where the agents note what they did.
+    notes: TempDir,
     task: String,
     /// How long each command takes if nobody kills it.
     whole: BTreeMap<Step, Duration>,
@@ -82,10 +85,9 @@ fn whenever_it_is_killed_no_work_is_lost_and_the_next_command_goes_on() {
 
 impl Killing {
     fn new() -> Self {
-        let notes = tempfile::tempdir().unwrap().keep();
-        let notes = notes.to_str().unwrap();
-        let line = AGENT.replace("NOTES", notes);
-        let mut bench = Bench::with(&line, &SETTINGS.replace("NOTES", notes));
+        let notes = tempfile::tempdir().unwrap();
+        let named = |text: &str| text.replace("NOTES", notes.path().to_str().unwrap());
+        let mut bench = Bench::with(&named(AGENT), &named(SETTINGS));
         bench.desk.project.file("deps/one", "1\n");
         let ignored = "*.log\n.env\n.callsheet/\ndeps/\n";
         bench.desk.project.file(".gitignore", ignored);
@@ -95,9 +97,9 @@ impl Killing {
         std::fs::create_dir(&temporary).unwrap();
         let temporary = temporary.to_str().unwrap();
         bench.desk.project.variable("TMPDIR", temporary);
-        bench.desk.project.variable("CALLSHEET_TEST_NOTES", notes);
         Self {
             bench,
+            notes,
             task: String::new(),
             whole: BTreeMap::new(),
             base: String::new(),
@@ -219,6 +221,7 @@ impl Killing {
         self.succeed(&["checks", "rerun", &newest]);
         assert_eq!(self.bench.status(&self.task), "done: ");
         assert_ne!(self.bench.desk.git(&["rev-parse", "main"]), self.base);
+        self.succeed(&["verify"]);
     }
 
     /// Proves what has to hold after every kill, once a command has looked at the project.
@@ -262,9 +265,7 @@ impl Killing {
     }
 
     fn notes(&self, name: &str) -> Vec<String> {
-        let mut command = self.bench.desk.project.tool("sh");
-        command.args(["-c", &format!("cat $CALLSHEET_TEST_NOTES/{name} || true")]);
-        let said = crate::project::finish(&mut command).text();
+        let said = std::fs::read_to_string(self.notes.path().join(name)).unwrap_or_default();
         said.lines().map(str::to_owned).collect()
     }
 
