@@ -30,6 +30,8 @@ impl Chance {
 pub(crate) struct Chaos<'a> {
     team: &'a Team,
     workers: Vec<Option<Running>>,
+    /// How much the workers of a host had said when the one of now was started.
+    said: Vec<usize>,
     cut: Vec<Option<(End, Instant)>>,
     chance: Chance,
     pub(crate) kills: usize,
@@ -43,6 +45,7 @@ impl<'a> Chaos<'a> {
             workers: (0..HOSTS.len())
                 .map(|host| Some(team.worker(host)))
                 .collect(),
+            said: vec![0; HOSTS.len()],
             cut: vec![None; HOSTS.len()],
             chance: Chance::new(11),
             kills: 0,
@@ -101,8 +104,12 @@ impl<'a> Chaos<'a> {
         let worker = self.workers[host].take().unwrap();
         worker.signal(Signal::KILL);
         worker.wait();
-        // One that cannot reach the store does not start; somebody would start it again when it can.
         self.heal(host);
+        self.start(host);
+    }
+
+    fn start(&mut self, host: usize) {
+        self.said[host] = self.team.log(host).len();
         self.workers[host] = Some(self.team.worker(host));
     }
 
@@ -126,8 +133,15 @@ impl<'a> Chaos<'a> {
             if self.cut[host].is_some_and(|(_, until)| Instant::now() > until) {
                 self.heal(host);
             }
-            let worker = self.workers[host].as_mut().unwrap();
-            assert!(worker.is_there(), "a worker gave up\n{}", self.team.story());
+            if self.workers[host].as_mut().unwrap().is_there() {
+                continue;
+            }
+            // One that cannot reach the store does not start, and is started again; one that has worked goes on.
+            let log = self.team.log(host);
+            let said = &log[self.said[host]..];
+            let never_began = said.contains("cannot be reached") && !said.contains("waiting for");
+            assert!(never_began, "a worker gave up\n{}", self.team.story());
+            self.start(host);
         }
     }
 
