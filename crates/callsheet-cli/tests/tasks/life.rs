@@ -168,3 +168,27 @@ fn a_base_without_a_commit_is_told_before_anything_runs() {
     );
     assert!(bench.desk.runs().is_empty());
 }
+
+#[test]
+fn what_a_person_changed_in_a_worktree_is_not_overwritten_by_a_merge() {
+    let bench = Bench::new("echo a > src/a.rs");
+    let (run, _) = bench.run();
+    let mine = bench.worktree(&run).join("src/a.rs");
+    std::fs::write(&mine, "by hand\n").unwrap();
+    let merged = bench.call(&["merge", run["task"].as_str().unwrap()]);
+    assert_eq!(merged.code(), Some(3), "{}", merged.text());
+    let said = String::from_utf8_lossy(&merged.stderr).into_owned();
+    let end = format!(
+        "has changes that run `{}` did not make\n",
+        run["id"].as_str().unwrap()
+    );
+    assert!(said.ends_with(&end), "{said}");
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "by hand\n");
+    assert!(!bench.desk.project.path("src/a.rs").exists());
+    // Without the change, it goes on.
+    std::fs::write(&mine, "a\n").unwrap();
+    assert_eq!(
+        bench.call(&["merge", run["task"].as_str().unwrap()]).code(),
+        Some(0)
+    );
+}

@@ -62,7 +62,16 @@ impl Landing<'_> {
         let ground = self.checks.ground;
         let tree = self.checks.tree()?;
         // Where the base has not moved since, the merge has the files that the run left.
-        let is_same = ground.rev(&format!("{commit}^{{tree}}"))?.as_ref() == Some(&tree);
+        let tree_of = |commit: &str| ground.rev(&format!("{commit}^{{tree}}"));
+        let is_same = tree_of(commit)?.as_ref() == Some(&tree);
+        if !is_same && tree_of(self.result)?.as_ref() != Some(&tree) {
+            // Showing other files would overwrite them.
+            return Err(RunError::NotNow(format!(
+                "`{}` has changes that run `{}` did not make",
+                ground.path().display(),
+                self.checks.run.id
+            )));
+        }
         let shown = if is_same {
             Shown::stay(ground, self.result)?
         } else {
