@@ -74,6 +74,8 @@ impl Args {
             out,
         };
         worker.work(self.drain)?;
+        // Nobody here would do so before the next worker is started.
+        travel::publish_left(worker.project, &worker.opened, &worker.desk, out);
         match worker.tell_left() {
             // Whoever stops a worker need not wait for its server.
             Err(failure) if self.drain => return Err(failure),
