@@ -152,6 +152,7 @@ pub mod seal;
 mod section;
 pub mod source;
 pub mod source_map;
+pub mod sprint;
 pub mod state;
 pub mod story;
 pub mod task;
