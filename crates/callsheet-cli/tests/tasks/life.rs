@@ -192,3 +192,15 @@ fn what_a_person_changed_in_a_worktree_is_not_overwritten_by_a_merge() {
         Some(0)
     );
 }
+
+#[test]
+fn a_worktree_without_any_change_of_its_own_does_not_keep_a_result_from_being_merged() {
+    let bench = Bench::new("echo a > src/a.rs");
+    let (run, _) = bench.run();
+    // As on a machine that made the worktree, and where the agent then ran elsewhere.
+    std::fs::remove_file(bench.worktree(&run).join("src/a.rs")).unwrap();
+    let merged = bench.call(&["merge", run["task"].as_str().unwrap()]);
+    assert_eq!(merged.code(), Some(0), "{}", merged.text());
+    let made = bench.desk.project.path("src/a.rs");
+    assert_eq!(std::fs::read_to_string(made).unwrap(), "a\n");
+}

@@ -64,7 +64,7 @@ impl Landing<'_> {
         // Where the base has not moved since, the merge has the files that the run left.
         let tree_of = |commit: &str| ground.rev(&format!("{commit}^{{tree}}"));
         let is_same = tree_of(commit)?.as_ref() == Some(&tree);
-        if !is_same && tree_of(self.result)?.as_ref() != Some(&tree) {
+        if !is_same && !ground.is_kept(&tree)? {
             // Showing other files would overwrite them.
             return Err(RunError::NotNow(format!(
                 "`{}` has changes that run `{}` did not make",

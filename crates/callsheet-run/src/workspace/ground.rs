@@ -347,6 +347,17 @@ impl Ground {
         Ok(())
     }
 
+    /// Tells whether a tree would not be lost with the files: it is checked out, or a run has left it.
+    pub(crate) fn is_kept(&self, tree: &str) -> Result<bool, RunError> {
+        if self.rev("HEAD^{tree}")?.as_deref() == Some(tree) {
+            return Ok(true);
+        }
+        let listed = self.git(&["for-each-ref", "--format=%(tree)", &result_ref("")])?;
+        Ok(listed
+            .split(|byte| *byte == b'\n')
+            .any(|one| one == tree.as_bytes()))
+    }
+
     /// Returns what a branch that is not there starts from: what the newest run came to, so that nothing of it is lost and
     /// nothing of the base is taken back, else the base.
     pub(super) fn start(&self, wanted: &Wanted<'_>) -> Result<String, RunError> {
