@@ -2,6 +2,7 @@
 //!
 //! Everything here decides and nothing does: no clock, no disk, no process. `callsheet-run` does what was decided.
 
+pub mod machine;
 mod phase;
 mod status;
 

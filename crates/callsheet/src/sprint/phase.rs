@@ -24,6 +24,8 @@ pub enum Phase {
     CodeReview,
     /// Commits the stories that are done.
     Commit,
+    /// Resolves the conflicts of a merge.
+    ResolveConflict,
 }
 
 /// Which groups of files a phase is given beside the story files.
@@ -39,7 +41,7 @@ pub struct ContextFlags {
 
 impl Phase {
     /// Every phase, in the order of a cycle.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ProjectContext,
         Self::CreateStory,
         Self::Discovery,
@@ -49,6 +51,7 @@ impl Phase {
         Self::DevStory,
         Self::CodeReview,
         Self::Commit,
+        Self::ResolveConflict,
     ];
 
     /// Returns the short name: what `sprint parse --phase` takes, and what a recipe is called below `sprint/`.
@@ -63,6 +66,7 @@ impl Phase {
             Self::DevStory => "dev-story",
             Self::CodeReview => "code-review",
             Self::Commit => "commit",
+            Self::ResolveConflict => "resolve-conflict",
         }
     }
 
@@ -78,6 +82,7 @@ impl Phase {
             Self::DevStory => "sprint-dev-story",
             Self::CodeReview => "sprint-code-review",
             Self::Commit => "sprint-commit",
+            Self::ResolveConflict => "sprint-resolve-conflict",
         }
     }
 
@@ -99,7 +104,9 @@ impl Phase {
             Self::ProjectContext => return None,
             Self::CreateStory | Self::Discovery => (true, false, false),
             Self::StoryReview | Self::TechSpec => (true, true, false),
-            Self::TechSpecReview | Self::DevStory | Self::CodeReview => (true, true, true),
+            Self::TechSpecReview | Self::DevStory | Self::CodeReview | Self::ResolveConflict => {
+                (true, true, true)
+            }
             Self::Commit => (false, false, false),
         };
         Some(ContextFlags {
