@@ -92,6 +92,7 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
         parent: None,
         request: serde_json::Value::Null,
         task: None,
+        batch: None,
     };
     block_on(store.queue_run(&project, new)).unwrap();
     let nothing = Keep {
