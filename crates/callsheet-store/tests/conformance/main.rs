@@ -15,6 +15,7 @@
 )]
 
 mod annotations;
+mod batches;
 mod branches;
 mod bundles;
 mod claims;
