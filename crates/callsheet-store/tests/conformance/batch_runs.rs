@@ -75,7 +75,7 @@ fn a_run_travels_without_its_batch(place: &Place) {
     assert_eq!(findings(&home), []);
 }
 
-/// Runs finish, the journal tells of them, the lease is renewed and somebody asks for a stop, all at once.
+/// Runs finish, events tell of them, the lease is renewed and somebody asks for a stop, all at once.
 fn nobody_waits_in_a_circle(place: &Place) {
     const ROUNDS: i64 = 30;
     let (store, project) = demo(place);
@@ -102,13 +102,14 @@ fn nobody_waits_in_a_circle(place: &Place) {
                 assert!(block_on(works.finish_run(&run, &json!(0))).unwrap());
             }
         });
-        for (after, run) in (1..).zip(&runs) {
+        let about = |run: &Id| NewEvent {
+            run: Some(*run),
+            ..event(1)
+        };
+        for after in 1..=ROUNDS {
             let progress = Progress {
-                entries: vec![json!(run)],
-                events: vec![NewEvent {
-                    run: Some(*run),
-                    ..event(after)
-                }],
+                entries: vec![json!(after)],
+                events: runs.iter().map(about).collect(),
             };
             let recorded = block_on(store.record(&held, after, progress)).unwrap();
             assert_eq!(recorded.seq, after + 1);
