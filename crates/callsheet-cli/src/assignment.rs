@@ -356,6 +356,7 @@ impl Assignment<'_> {
             parent: self.parent.as_ref().map(|parent| parent.id),
             task: Some(self.task.id),
             request: drive::request(runner, Some(&terms)),
+            batch: None,
         };
         let id = block_on(self.opened.store.queue_run(&self.opened.project, run))?;
         if out.json {

@@ -163,7 +163,8 @@ pub(crate) fn made(
 pub(crate) fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<bool, StoreError> {
     let lock = match tx.dialect() {
         Dialect::Sqlite => "",
-        Dialect::Postgres => " for update",
+        // Events that refer to the run need not wait for its end, which in turn may wait for them.
+        Dialect::Postgres => " for no key update",
     };
     let Some(row) = tx.first(&format!("{HELD}{lock}"), &claim.fence())? else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What Callsheet keeps: sealed prompts, tasks, runs, events, logs and settings, in SQLite or PostgreSQL.
+//! What Callsheet keeps: sealed prompts, tasks, runs, batches, events, logs and settings, in SQLite or PostgreSQL.
 //!
 //! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
 //! module, written once for both databases.
@@ -32,6 +32,7 @@
 //! ```
 
 mod annotation;
+mod batch;
 mod body;
 mod branch;
 mod bundle;
@@ -57,6 +58,10 @@ mod verify;
 mod wait;
 
 pub use annotation::Annotation;
+pub use batch::{
+    Batch, BatchClaim, BatchPage, BatchState, BatchStatus, BatchStop, Batches, JournalEntry,
+    Progress, Recorded,
+};
 pub use branch::Branch;
 pub use bundle::{
     AnnotationDocument, Bundle, Bundled, BundledRun, Imported, Lines, RunDocument, TaskDocument,

@@ -152,11 +152,11 @@ fn a_store_of_a_newer_program() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 3
     --- stderr
-    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 6
+    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 7
     hint: a newer callsheet has written it; use that one
     ");
     database(&project)
-        .pragma_update(None, "user_version", 6)
+        .pragma_update(None, "user_version", 7)
         .unwrap();
     assert_eq!(
         project.run(&["verify"]).code(),

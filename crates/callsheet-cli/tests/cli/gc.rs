@@ -168,6 +168,7 @@ fn a_prompt_that_a_run_was_given_stays() {
             parent: None,
             request: serde_json::Value::Null,
             task: None,
+            batch: None,
         };
         callsheet_store::block_on(store.queue_run(&project, new)).unwrap();
     }

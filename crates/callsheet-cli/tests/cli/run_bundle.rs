@@ -28,6 +28,7 @@ fn run_of(project: &Project, prompt: &str, finish: bool) -> String {
         parent: None,
         request: json!({"runner": "local"}),
         task: None,
+        batch: None,
     };
     let lease = Duration::from_mins(1);
     let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));

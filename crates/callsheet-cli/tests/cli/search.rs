@@ -120,6 +120,7 @@ fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
         parent: None,
         request: serde_json::Value::Null,
         task: None,
+        batch: None,
     };
     let lease = Duration::from_mins(1);
     let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));

@@ -49,6 +49,7 @@ fn another_run(project: &Project, prompt: &str, task: &str) -> String {
         parent: None,
         request: Value::Null,
         task: Some(task.parse().unwrap()),
+        batch: None,
     };
     let lease = Duration::from_mins(1);
     let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));

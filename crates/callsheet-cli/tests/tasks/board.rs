@@ -94,6 +94,7 @@ impl Board {
             parent: None,
             request: json!({"task": task, "checks": [{"name": "test", "command": ["./test"], "required": true}]}),
             task: Some(task.parse().unwrap()),
+            batch: None,
         };
         block_on(store.queue_run(&project, new)).unwrap()
     }

@@ -197,6 +197,7 @@ pub(super) fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunErro
         parent: job.parent,
         task: job.task.map(|task| task.id),
         request: request(job.runner, job.task.map(|task| task.terms)),
+        batch: None,
     };
     let task = job.task.map(|task| {
         let write = task.terms.scope.write.clone();

@@ -31,6 +31,7 @@ fn run(adapter: &str, outcome: Value) -> Run {
         stop_requested_at: None,
         imported_at: None,
         task: None,
+        batch: None,
     }
 }
 

@@ -176,6 +176,7 @@ pub(crate) fn queue(store: &Store, project: &Project, count: usize) {
         parent: None,
         request: serde_json::Value::Null,
         task: None,
+        batch: None,
     };
     for _ in 0..count {
         block_on(store.queue_run(project, new.clone())).unwrap();

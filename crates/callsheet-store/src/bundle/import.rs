@@ -214,7 +214,7 @@ fn insert(
         run.kind.as_str().into(),
         run.queued_at.into(),
     ];
-    values.push(run::mark_of(&values, request, task).into());
+    values.push(run::mark_of(&values, request, task, None).into());
     values.extend([
         request.into(),
         (&run.worker).into(),

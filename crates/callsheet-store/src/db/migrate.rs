@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     step!("0004-search"),
     step!("0005-request"),
     step!("0006-task"),
+    step!("0007-batch"),
 ];
 
 /// The schema that this program writes.

@@ -4,13 +4,15 @@ use serde_json::Value as Json;
 
 use super::{Run, RunKind, RunState};
 use crate::db::{Row, Tx, Value};
-use crate::{Id, StoreError, task};
+use crate::project::Project;
+use crate::{Id, Store, StoreError, batch, task};
 
 const SELECT: &str = "select r.id, p.name, s.id, r.kind, a.id, r.state, r.worker, r.attempt, r.queued_at, \
     r.started_at, r.lease_until, r.finished_at, r.outcome, r.records, r.request, r.stop_requested_at, \
-    r.imported_at, t.id, r.key \
+    r.imported_at, t.id, b.id, r.action, r.key \
     from run r join project p on p.key = r.project join prompt s on s.key = r.prompt \
-    left join run a on a.key = r.parent left join task t on t.key = r.task where ";
+    left join run a on a.key = r.parent left join task t on t.key = r.task \
+    left join batch b on b.key = r.batch where ";
 
 const KEY: &str = "select key from run where id = $1 and project = $2";
 
@@ -38,6 +40,30 @@ impl Default for RunPage {
     }
 }
 
+impl Store {
+    /// Returns all runs of a task, the oldest first.
+    pub async fn runs_of_task(&self, project: &Project, task: Id) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| of_task(tx, key, task)).await
+    }
+
+    /// Returns all runs of a batch in the order of their actions; those of one action come the oldest first.
+    pub async fn runs_of_batch(
+        &self,
+        project: &Project,
+        batch: Id,
+    ) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| of_batch(tx, key, batch)).await
+    }
+
+    /// Returns all runs of a project that have a task, the oldest first.
+    pub async fn runs_of_tasks(&self, project: &Project) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| of_tasks(tx, key)).await
+    }
+}
+
 /// Returns the query for runs of a project whose id is in a range.
 pub(super) fn by_prefix(project: i64) -> String {
     format!("{SELECT}r.id >= $1 and r.id < $2 and r.project = {project} order by r.id limit 6")
@@ -60,19 +86,26 @@ pub(crate) fn queued(
     );
     let rows = tx.query(&sql, &[project.into(), after.into()])?;
     rows.iter()
-        .map(|row| Ok((row.int(18)?, run(row)?)))
+        .map(|row| Ok((row.int(20)?, run(row)?)))
         .collect()
 }
 
 /// Returns all runs of a task, the oldest first.
-pub(super) fn of_task(tx: &mut dyn Tx, project: i64, task: Id) -> Result<Vec<Run>, StoreError> {
+fn of_task(tx: &mut dyn Tx, project: i64, task: Id) -> Result<Vec<Run>, StoreError> {
     let key = task::key(tx, project, task)?;
     let sql = format!("{SELECT}r.task = $1 order by r.key");
     tx.query(&sql, &[key.into()])?.iter().map(run).collect()
 }
 
+/// Returns all runs of a batch in the order of their actions.
+fn of_batch(tx: &mut dyn Tx, project: i64, batch: Id) -> Result<Vec<Run>, StoreError> {
+    let key = batch::key(tx, project, batch)?;
+    let sql = format!("{SELECT}r.batch = $1 order by r.action, r.key");
+    tx.query(&sql, &[key.into()])?.iter().map(run).collect()
+}
+
 /// Returns all runs of a project that have a task, the oldest first.
-pub(super) fn of_tasks(tx: &mut dyn Tx, project: i64) -> Result<Vec<Run>, StoreError> {
+fn of_tasks(tx: &mut dyn Tx, project: i64) -> Result<Vec<Run>, StoreError> {
     let sql = format!("{SELECT}r.project = $1 and r.task is not null order by r.key");
     tx.query(&sql, &[project.into()])?.iter().map(run).collect()
 }
@@ -130,6 +163,10 @@ pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
         stop_requested_at: row.maybe(15, Row::int)?,
         imported_at: row.maybe(16, Row::int)?,
         task: row.maybe(17, Row::text)?.map(str::parse).transpose()?,
+        batch: match row.maybe(18, Row::text)? {
+            Some(id) => Some((id.parse()?, row.int(19)?)),
+            None => None,
+        },
     })
 }
 

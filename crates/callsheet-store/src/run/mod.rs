@@ -12,6 +12,7 @@ use callsheet::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::batch::{self, BatchClaim};
 use crate::db::{Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::{self, Project};
@@ -96,6 +97,8 @@ pub struct NewRun {
     pub request: Json,
     /// The task that it works on, if any.
     pub task: Option<Id>,
+    /// The batch that it belongs to, in the hands of whoever queues it, and the number of the action in it, if any.
+    pub batch: Option<(BatchClaim, i64)>,
 }
 
 /// A run as it is stored. Times are milliseconds since 1970.
@@ -137,19 +140,21 @@ pub struct Run {
     pub imported_at: Option<i64>,
     /// The task that it works on, if any.
     pub task: Option<Id>,
+    /// The batch that it belongs to, and the number of the action in it, if any.
+    pub batch: Option<(Id, i64)>,
 }
 
 const PROMPT_KEY: &str = "select key from prompt where id = $1 and project = $2";
 
 const PARENT: &str = "select key, state from run where id = $1 and project = $2";
 
-const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request, task) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing returning key";
+const INSERT: &str = "insert into run (id, project, prompt, parent, kind, queued_at, mark, request, task, batch, action) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (id) do nothing returning key";
 
 impl Store {
     /// Queues a run and returns its name.
     ///
-    /// A task that is cancelled, or has a run that is not over, is refused.
+    /// A task that is cancelled, or has a run that is not over, is refused, and so is a batch whose claim is lost.
     pub async fn queue_run(&self, project: &Project, run: NewRun) -> Result<Id, StoreError> {
         let project = project.clone();
         self.write(move |tx| Ok(queue(tx, &project, &run)?.0)).await
@@ -176,18 +181,6 @@ impl Store {
         let key = project.key;
         self.read(move |tx| list::running(tx, key)).await
     }
-
-    /// Returns all runs of a task, the oldest first.
-    pub async fn runs_of_task(&self, project: &Project, task: Id) -> Result<Vec<Run>, StoreError> {
-        let key = project.key;
-        self.read(move |tx| list::of_task(tx, key, task)).await
-    }
-
-    /// Returns all runs of a project that have a task, the oldest first.
-    pub async fn runs_of_tasks(&self, project: &Project) -> Result<Vec<Run>, StoreError> {
-        let key = project.key;
-        self.read(move |tx| list::of_tasks(tx, key)).await
-    }
 }
 
 /// Queues a run within a transaction; returns its name and its key.
@@ -213,6 +206,11 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), 
         .task
         .map(|id| task::vacant(tx, project, id))
         .transpose()?;
+    let batch = run
+        .batch
+        .as_ref()
+        .map(|(claim, action)| batch::action(tx, project, claim, *action))
+        .transpose()?;
     let request = (!run.request.is_null()).then(|| run.request.to_string());
     let prompt = prompt.int(0)?;
     let at = tx.now()?;
@@ -225,8 +223,10 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), 
             run.kind.as_str().into(),
             at.into(),
         ];
-        values.push(mark_of(&values, request.as_deref(), task).into());
+        values.push(mark_of(&values, request.as_deref(), task, batch).into());
+        let (batch, action) = batch.unzip();
         values.extend([request.as_deref().into(), task.into()]);
+        values.extend([batch.into(), action.into()]);
         let row = tx.first(INSERT, &values)?;
         row.map(|row| row.int(0)).transpose()
     })?;
@@ -246,13 +246,21 @@ fn finished(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreErro
     row.int(0)
 }
 
-/// Returns the mark of a run: of its first columns, and of its request and the key of its task where it has them.
+/// Returns the mark of a run: of its first columns, and of its request, the key of its task, and the key of its batch with
+/// the number of the action, where it has them.
 ///
-/// A request is a text and a key is a number, so neither passes for the other.
-pub(crate) fn mark_of(columns: &[Value<'_>], request: Option<&str>, task: Option<i64>) -> Vec<u8> {
+/// A request is a text and the others are numbers, one for a task and two for a batch, so none passes for another.
+pub(crate) fn mark_of(
+    columns: &[Value<'_>],
+    request: Option<&str>,
+    task: Option<i64>,
+    batch: Option<(i64, i64)>,
+) -> Vec<u8> {
     let mut values = columns.to_vec();
     values.extend(request.map(Value::from));
     values.extend(task.map(Value::from));
+    let batch = batch.map(|(key, action)| [key, action].map(Value::from));
+    values.extend(batch.into_iter().flatten());
     mark::of("run", &values)
 }
 
@@ -265,6 +273,10 @@ fn told(id: Id, run: &NewRun) -> NewEvent {
         ("parent", parent),
     ];
     facts.extend(run.task.map(|task| ("task", task.to_string().into())));
+    if let Some((claim, action)) = &run.batch {
+        let batch = claim.batch.id.to_string();
+        facts.extend([("batch", batch.into()), ("action", (*action).into())]);
+    }
     NewEvent {
         event: Event::new("run:queued", facts, format!("run {id} is queued")),
         run: Some(id),

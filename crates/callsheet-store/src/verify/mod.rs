@@ -4,6 +4,7 @@
 //! error.
 
 mod annotation;
+mod batch;
 mod event;
 mod log;
 mod run;
@@ -50,6 +51,8 @@ const CHECKS: &[Check] = &[
     task::tasks,
     task::dependencies,
     task::branches,
+    batch::batches,
+    batch::journal,
     run::runs,
     run::counters,
     annotation::annotations,

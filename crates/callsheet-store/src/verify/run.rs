@@ -9,9 +9,9 @@ const RUNS: &str = "select r.key, r.id, r.project, r.prompt, r.parent, r.kind, r
     r.state, r.worker, r.attempt, r.lease_until, r.started_at, r.finished_at, r.outcome, r.records, r.finish_mark, \
     a.project, a.state, s.project, r.request, r.stop_requested_at, \
     case when r.state = 'running' then (select max(e.at) from event e where e.run = r.key and e.kind = $1) end, r.imported_at, \
-    r.task, t.project \
+    r.task, t.project, r.batch, r.action, b.project \
     from run r left join run a on a.key = r.parent left join prompt s on s.key = r.prompt \
-    left join task t on t.key = r.task order by r.key";
+    left join task t on t.key = r.task left join batch b on b.key = r.batch order by r.key";
 
 const COUNTERS: &str = "select r.id, r.records, (select count(*) from log l where l.run = r.key) from run r order by r.key";
 
@@ -50,10 +50,11 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
     ];
     let request = row.maybe(20, Row::text)?;
     let task = row.maybe(24, Row::int)?;
+    let (batch, action) = (row.maybe(26, Row::int)?, row.maybe(27, Row::int)?);
     let says = |wrong: bool, what: &str| wrong.then(|| what.to_owned());
     let id = row.text(1)?;
     let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
-    let matches = row.bytes(7)? == mark_of(&values, request, task);
+    let matches = row.bytes(7)? == mark_of(&values, request, task, batch.zip(action));
     Ok(says(!matches, CHANGED)
         .or(says(!is_id, "has an id that is none"))
         .or(says(
@@ -63,6 +64,14 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
         .or(says(
             task.is_some() && row.maybe(25, Row::int)? != Some(row.int(2)?),
             "has a task of another project",
+        ))
+        .or(says(
+            batch.is_some() && row.maybe(28, Row::int)? != Some(row.int(2)?),
+            "has a batch of another project",
+        ))
+        .or(says(
+            batch.is_some() != action.is_some(),
+            "has only one of a batch and an action",
         ))
         .or(request.and_then(not_json("a request")))
         .or(parent(row)?)

@@ -37,6 +37,7 @@ fn new(store: &Store, project: &Project) -> NewRun {
         parent: None,
         request: json!({"runner": "local", "model": "m\u{0}1"}),
         task: None,
+        batch: None,
     }
 }
 

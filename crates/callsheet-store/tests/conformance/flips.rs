@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callsheet_store::{
-    Access, Annotation, Branch, Id, Record, Run, RunPage, Store, StoreError, StoredEvent,
-    StoredRecord, Stream, Task, block_on,
+    Access, Annotation, BatchPage, Batches, Branch, Id, JournalEntry, Record, Run, RunPage, Store,
+    StoreError, StoredEvent, StoredRecord, Stream, Task, block_on,
 };
 use serde_json::{Value, json};
 
 use crate::place::{Place, claim, event};
-use crate::tasks;
+use crate::{batches, tasks};
 
 /// How many bytes are tried.
 const FLIPS: usize = 250;
@@ -28,6 +28,8 @@ struct Contents {
     tasks: Vec<Task>,
     annotations: BTreeMap<Id, Vec<Annotation>>,
     branch: Option<Branch>,
+    batches: Batches,
+    journal: Vec<JournalEntry>,
 }
 
 fn fill(place: &Place) {
@@ -57,6 +59,11 @@ fn fill(place: &Place) {
     }
     let bundle = b"# v2 git bundle\n".repeat(90);
     block_on(store.put_branch(&project, first, None, (&json!({"a": "b"}), bundle))).unwrap();
+    let held = batches::start(&store, &project, "w", lease);
+    block_on(store.record(&held, 1, batches::progress(0..40))).unwrap();
+    let new = batches::run_of(&store, &project, Some((held.clone(), 3)));
+    block_on(store.queue_run(&project, new)).unwrap();
+    block_on(store.request_batch_stop(&project, held.batch.id, "drain")).unwrap();
 }
 
 /// Reads everything, if verifying finds nothing.
@@ -74,6 +81,7 @@ fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
     let runs = block_on(store.runs(&project, RunPage::default()))?;
     let first = runs[runs.len() - 1].id;
     let tasks = block_on(store.tasks(&project))?;
+    let batches = block_on(store.batches(&project, BatchPage::default()))?;
     let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
     Ok(Some(Contents {
         events: block_on(store.events_since(&project, 0, usize::MAX))?,
@@ -81,6 +89,8 @@ fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
         settings: block_on(store.settings(&project))?,
         annotations: block_on(store.annotations(&project, &ids))?,
         branch: block_on(store.branch(&project, tasks[0].id))?,
+        journal: block_on(store.journal(&project, batches.batches[0].id, 0))?,
+        batches,
         tasks,
         runs,
     }))

@@ -1,16 +1,21 @@
 //! Collecting: only what nobody keeps goes, and what is left is whole.
 
-use callsheet_store::{Collected, Keep, NewRun, PromptFilter, RunKind, block_on};
+use std::time::Duration;
+
+use callsheet_store::{
+    BatchStatus, Collected, Keep, NewRun, Progress, PromptFilter, RunKind, block_on,
+};
 
 use crate::on_both;
 use crate::place::{Place, findings};
 use crate::prompts::{composed, seal};
-use crate::tasks;
+use crate::{batches, tasks};
 
 on_both!(
     only_what_nobody_keeps_goes,
     what_is_shared_or_was_run_stays,
     what_a_run_of_a_task_was_given_stays,
+    what_a_run_of_a_batch_was_given_stays,
     everything_can_go_and_come_again,
 );
 
@@ -92,6 +97,7 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
         parent: None,
         request: serde_json::Value::Null,
         task: None,
+        batch: None,
     };
     block_on(store.queue_run(&project, new)).unwrap();
     let nothing = Keep {
@@ -121,6 +127,30 @@ fn what_a_run_of_a_task_was_given_stays(place: &Place) {
     assert_eq!(gone.prompts, [loose]);
     let kept = block_on(store.prompt(&project, given.as_str())).unwrap();
     assert!(block_on(store.sealed(&kept)).unwrap().check().is_empty());
+    assert_eq!(findings(&store), []);
+}
+
+fn what_a_run_of_a_batch_was_given_stays(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let held = batches::start(&store, &project, "w", Duration::from_mins(1));
+    let new = batches::run_of(&store, &project, Some((held.clone(), 1)));
+    let run = block_on(store.queue_run(&project, new.clone())).unwrap();
+    let progress = Progress {
+        entries: vec![serde_json::json!({"run": run})],
+        events: vec![],
+    };
+    let end = store.end_batch(&held, 1, BatchStatus::Completed, progress);
+    block_on(end).unwrap();
+    let loose = seal(&store, &project, "Another one.").0.id;
+    let batch = held.batch.id;
+    let runs = block_on(store.runs_of_batch(&project, batch)).unwrap();
+    let journal = block_on(store.journal(&project, batch, 0)).unwrap();
+    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    assert_eq!(gone.prompts, [loose]);
+    assert_eq!((runs.len(), runs[0].prompt), (1, new.prompt));
+    assert_eq!(block_on(store.runs_of_batch(&project, batch)), Ok(runs));
+    assert_eq!(block_on(store.journal(&project, batch, 0)), Ok(journal));
     assert_eq!(findings(&store), []);
 }
 

@@ -377,6 +377,7 @@ impl World {
             parent: None,
             request: serde_json::Value::Null,
             task: None,
+            batch: None,
         };
         block_on(self.store.queue_run(&shelf.project, run)).unwrap();
         shelf.told.get_mut(&prompt).unwrap().was_run = true;

@@ -15,11 +15,15 @@
 )]
 
 mod annotations;
+mod batch_crash;
+mod batch_runs;
+mod batches;
 mod branches;
 mod bundles;
 mod claims;
 mod crash;
 mod damage;
+mod damage_batches;
 mod damage_tasks;
 mod documents;
 mod driving;

@@ -127,6 +127,7 @@ impl Place {
 
     /// Makes a store without tasks one of an older schema; the steps before the one that brought them are taken back already.
     pub(crate) fn without_tasks(&self, schema: i64) {
+        self.without_batches(schema);
         for index in ["run_of_task", "run_open_of_task"] {
             self.raw(&format!("drop index {index}"));
         }
@@ -135,6 +136,17 @@ impl Place {
             self.raw(&format!("drop table {table}"));
         }
         self.raw("create index run_open on run (key) where state <> 'finished'");
+    }
+
+    /// Makes a store without batches one of an older schema.
+    pub(crate) fn without_batches(&self, schema: i64) {
+        self.raw("drop index run_of_batch");
+        for column in ["batch", "action"] {
+            self.raw(&format!("alter table run drop column {column}"));
+        }
+        for table in ["journal", "batch"] {
+            self.raw(&format!("drop table {table}"));
+        }
         if self.is_sqlite() {
             self.raw(&format!("pragma user_version = {schema}"));
         } else {
@@ -151,6 +163,7 @@ impl Place {
             parent: None,
             request: serde_json::json!({"runner": "local"}),
             task: None,
+            batch: None,
         };
         (0..count)
             .map(|_| block_on(store.queue_run(project, new.clone())).unwrap())

@@ -20,6 +20,7 @@ const PARTS: &[(&str, Play)] = &[
     ("append", crate::events::append_part),
     ("work", crate::claims::work_part),
     ("crash", crate::crash::crash_part),
+    ("record", crate::batch_crash::record_part),
     ("lock", crate::faults::lock_part),
     ("fill", crate::faults::fill_part),
     ("look", crate::permissions::look_part),

@@ -24,6 +24,7 @@ fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
         parent,
         request: Value::Null,
         task: None,
+        batch: None,
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) fn run_of(store: &Store, project: &Project, task: Id) -> NewRun {
         parent: None,
         request: json!({"runner": "local"}),
         task: Some(task),
+        batch: None,
     }
 }
 
@@ -68,6 +69,7 @@ pub(crate) fn finished_free(store: &Store, project: &Project) -> Id {
         parent: None,
         request: Value::Null,
         task: None,
+        batch: None,
     };
     finish(store, project, new)
 }

@@ -91,6 +91,7 @@ fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
                 parent: None,
                 request: serde_json::Value::Null,
                 task: None,
+                batch: None,
             };
             match block_on(store.queue_run(&project, new)) {
                 Ok(_) => assert!(block_on(store.sealed(prompt)).is_ok()),

@@ -42,6 +42,7 @@ fn start(store: &Store, project: &Project, parent: Option<Id>) -> Claim {
         parent,
         request: json!({"runner": "local", "price": 0.123_456_789_012_3}),
         task: None,
+        batch: None,
     };
     block_on(store.start_run(project, run, "w", LEASE, |_| Ok(())))
         .unwrap()

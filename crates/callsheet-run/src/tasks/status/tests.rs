@@ -69,6 +69,7 @@ fn run(state: &str, request: Value, outcome: Value, annotations: &Value) -> Task
         stop_requested_at: None,
         imported_at: None,
         task: Some(id(1)),
+        batch: None,
     };
     let document = task::annotated(&crate::document::document(&run), annotations);
     TaskRun { run, document }

@@ -1,0 +1,140 @@
+//! Runs of batches: they know their batch and their action, travel without them, and nobody waits in a circle.
+
+use std::thread;
+use std::time::Duration;
+
+use callsheet_store::{BatchStatus, Id, NewEvent, Progress, RunPage, block_on};
+use serde_json::json;
+
+use crate::batches::{demo, run_of, start};
+use crate::on_both;
+use crate::place::{Place, assert_gapless, claim, event, findings, seqs};
+use crate::travel::{import, written};
+
+on_both!(
+    runs_of_a_batch_are_told_apart,
+    a_run_travels_without_its_batch,
+    nobody_waits_in_a_circle,
+    a_store_without_batches_is_brought_up_to_date,
+);
+
+const LONG: Duration = Duration::from_mins(1);
+
+fn runs_of_a_batch_are_told_apart(place: &Place) {
+    let (store, project) = demo(place);
+    let other = block_on(store.project("other")).unwrap();
+    let held = start(&store, &project, "w", LONG);
+    let id = held.batch.id;
+    place.queue(&store, &project, 1);
+    let queue = |action: i64| {
+        let new = run_of(&store, &project, Some((held.clone(), action)));
+        block_on(store.queue_run(&project, new)).unwrap()
+    };
+    let (third, first, again) = (queue(3), queue(1), queue(3));
+    let new = run_of(&store, &project, Some((held.clone(), 2)));
+    let second = block_on(store.start_run(&project, new, "w", LONG, |_| Ok(())));
+    let second = second.unwrap().unwrap();
+    assert_eq!(second.run.batch, Some((id, 2)));
+    let runs = block_on(store.runs_of_batch(&project, id)).unwrap();
+    let found: Vec<_> = runs.iter().map(|run| (run.id, run.batch)).collect();
+    let wanted = [(first, 1), (second.run.id, 2), (third, 3), (again, 3)];
+    assert_eq!(found, wanted.map(|(run, action)| (run, Some((id, action)))));
+    let queued = block_on(store.events_of_run(third, 0, 1)).unwrap();
+    assert_eq!(queued[0].event.payload["batch"], json!(id));
+    assert_eq!(queued[0].event.payload["action"], json!(3));
+    let free = block_on(store.runs(&project, RunPage::default())).unwrap();
+    assert_eq!(free.iter().filter(|run| run.batch.is_none()).count(), 1);
+
+    let elsewhere = run_of(&store, &other, Some((held.clone(), 1)));
+    let error = block_on(store.queue_run(&other, elsewhere)).unwrap_err();
+    assert_eq!(error.to_string(), format!("no batch `{id}`"));
+    assert_eq!(findings(&store), []);
+}
+
+fn a_run_travels_without_its_batch(place: &Place) {
+    let (home, from) = demo(place);
+    let other = Place::sqlite();
+    let (away, to) = demo(&other);
+    let held = start(&home, &from, "w", LONG);
+    let new = run_of(&home, &from, Some((held.clone(), 5)));
+    let run = block_on(home.start_run(&from, new, "w", LONG, |_| Ok(())));
+    let run = run.unwrap().unwrap();
+    assert!(block_on(home.finish_run(&run, &json!({"exit": 0}))).unwrap());
+    let id = run.run.id;
+    let bytes = written(&home, &from, &[id]);
+    assert_eq!(import(&away, &to, &bytes), Ok(vec![(id, true)]));
+    let there = block_on(away.run(&to, id.as_str())).unwrap();
+    assert_eq!(there.batch, None);
+    assert_eq!(findings(&away), []);
+    assert_eq!(written(&away, &to, &[id]), bytes, "and back again");
+    let end = home.end_batch(&held, 1, BatchStatus::Completed, Progress::default());
+    block_on(end).unwrap();
+    assert_eq!(import(&home, &from, &bytes), Ok(vec![(id, false)]));
+    let here = block_on(home.run(&from, id.as_str())).unwrap();
+    assert_eq!(here.batch, Some((held.batch.id, 5)));
+    assert_eq!(findings(&home), []);
+}
+
+/// Runs finish, events tell of them, the lease is renewed and somebody asks for a stop, all at once.
+fn nobody_waits_in_a_circle(place: &Place) {
+    const ROUNDS: i64 = 30;
+    let (store, project) = demo(place);
+    let held = start(&store, &project, "w", LONG);
+    let new = run_of(&store, &project, Some((held.clone(), 1)));
+    let runs = (0..ROUNDS).map(|_| block_on(store.queue_run(&project, new.clone())).unwrap());
+    let runs: Vec<Id> = runs.collect();
+    let [beats, stops, works] = [(); 3].map(|()| place.open());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..ROUNDS {
+                assert!(block_on(beats.heartbeat_batch(&held, LONG)).unwrap());
+            }
+        });
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                let policy = if round % 2 == 0 { "drain" } else { "cancel" };
+                let asked = stops.request_batch_stop(&project, held.batch.id, policy);
+                assert!(block_on(asked).unwrap());
+            }
+        });
+        scope.spawn(|| {
+            while let Some(run) = claim(&works, &project, "w", LONG) {
+                assert!(block_on(works.finish_run(&run, &json!(0))).unwrap());
+            }
+        });
+        let about = |run: &Id| NewEvent {
+            run: Some(*run),
+            ..event(1)
+        };
+        for after in 1..=ROUNDS {
+            let progress = Progress {
+                entries: vec![json!(after)],
+                events: runs.iter().map(about).collect(),
+            };
+            let recorded = block_on(store.record(&held, after, progress)).unwrap();
+            assert_eq!(recorded.seq, after + 1);
+        }
+    });
+    if !place.is_sqlite() {
+        let circles = "select deadlocks from pg_stat_database where datname = current_database()";
+        assert_eq!(place.count(circles), 0);
+    }
+    assert_gapless(&seqs(&store, &project));
+    assert_eq!(findings(&store), []);
+}
+
+fn a_store_without_batches_is_brought_up_to_date(place: &Place) {
+    let (store, project) = demo(place);
+    let ids = place.queue(&store, &project, 2);
+    drop(store);
+    place.without_batches(6);
+    let store = place.open();
+    assert_eq!(findings(&store), [], "the marks are those of before");
+    let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
+    assert_eq!(run.batch, None);
+    start(&store, &project, "w", LONG);
+    assert_eq!(findings(&store), []);
+    let forged = "update run set batch = (select key from batch), action = 1";
+    assert_eq!(place.raw(forged), 2);
+    assert_eq!(findings(&store).len(), 2);
+}
