@@ -27,6 +27,7 @@ pub mod repository;
 mod resolve;
 mod runner;
 pub mod sandbox;
+pub mod sprint;
 pub mod supervisor;
 pub mod tasks;
 pub mod travel;

@@ -1,0 +1,7 @@
+//! Sprints, the doing half: the board on the disk, and what a project sets about them.
+//!
+//! What is decided is decided in [`callsheet::sprint`]; this reads, locks and writes.
+
+mod settings;
+
+pub use settings::{Layout, SprintPaths, SprintSettings, StopPolicy};
