@@ -17,6 +17,7 @@ mod facts;
 pub mod git;
 mod interrupt;
 pub mod launch;
+mod lock;
 pub mod merge;
 pub mod merged;
 pub mod observe;

@@ -2,6 +2,8 @@
 //!
 //! What is decided is decided in [`callsheet::sprint`]; this reads, locks and writes.
 
+mod board_file;
 mod settings;
 
+pub use board_file::{BoardFile, PLACES, Written};
 pub use settings::{Layout, SprintPaths, SprintSettings, StopPolicy};

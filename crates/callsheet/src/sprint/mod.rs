@@ -3,9 +3,11 @@
 //! Everything here decides and nothing does: no clock, no disk, no process. `callsheet-run` does what was decided.
 
 pub mod board;
+pub mod check;
 mod phase;
 mod select;
 mod status;
+pub mod story_file;
 
 pub use board::{Board, Entry, Kind};
 pub use phase::{ContextFlags, Phase};

@@ -2,7 +2,7 @@
 //!
 //! Keys are what people made of them. A key that follows no rule comes last, in file order, and is never refused.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -42,7 +42,8 @@ enum Order {
 /// The epics that a board declares.
 #[derive(Clone, Debug, Default)]
 pub struct Epics {
-    ids: BTreeSet<String>,
+    /// Where each of them stands among the entries.
+    ids: BTreeMap<String, usize>,
 }
 
 /// `12`, `2a`, `5-sr`, `2.5` and what follows: the forms of the source document, with dots and capitals.
@@ -56,17 +57,29 @@ static SLUG: LazyLock<Option<Regex>> =
 impl Epics {
     /// Returns the epics that a board declares.
     pub fn of(board: &Board) -> Self {
-        let epics = board.entries().iter().filter(|e| e.kind == Kind::Epic);
-        let mut ids = BTreeSet::new();
-        for id in epics.filter_map(|entry| entry.key.strip_prefix("epic-")) {
-            ids.insert(id.to_owned());
+        let mut ids = BTreeMap::new();
+        let mut numbers = Vec::new();
+        for (at, entry) in (0..).zip(board.entries()) {
+            let Some(id) = entry.key.strip_prefix("epic-") else {
+                continue;
+            };
+            if entry.kind != Kind::Epic {
+                continue;
+            }
+            ids.insert(id.to_owned(), at);
             // An epic may carry its title in its key.
             let number = SLUG.as_ref().and_then(|slug| slug.captures(id)?.get(1));
-            if let Some(number) = number {
-                ids.insert(number.as_str().to_owned());
-            }
+            numbers.extend(number.map(|number| (number.as_str().to_owned(), at)));
+        }
+        for (number, at) in numbers {
+            ids.entry(number).or_insert(at);
         }
         Self { ids }
+    }
+
+    /// Returns the place among the entries of the epic with an id, where it is declared.
+    pub fn entry(&self, id: &str) -> Option<usize> {
+        self.ids.get(id).copied()
     }
 
     /// Returns where a story belongs: to the longest declared epic that its key begins with, else as its key says.
@@ -98,7 +111,7 @@ impl Epics {
         dashes.find_map(|at| {
             let id = &tail[..at];
             let digits = digits_behind(&tail[at + 1..])?;
-            self.ids.contains(id).then(|| {
+            self.ids.contains_key(id).then(|| {
                 let order = match skip {
                     0 => Order::of(id, digits),
                     _ => Order::Last,
@@ -205,6 +218,10 @@ pub fn next_where(board: &Board, wanted: impl Fn(&Entry) -> bool) -> Choice {
         .filter(|entry| wanted(entry))
         .map(|entry| (epics.place(&entry.key), entry.key.as_str()))
         .collect();
+    if board.is_list() {
+        // The order of a list is the order of the work, one after another.
+        places.truncate(1);
+    }
     // The first of equals is taken, which is file order.
     let first = |places: &[(Place, &str)]| {
         let orders = (0..).zip(places);

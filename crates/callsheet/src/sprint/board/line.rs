@@ -6,17 +6,17 @@ use std::ops::Range;
 
 /// A line without its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'a> {
+pub(in crate::sprint) struct Row<'a> {
     /// Counted from 1.
-    pub(super) number: usize,
+    pub(in crate::sprint) number: usize,
     /// The byte of the file at which it begins.
-    pub(super) start: usize,
-    pub(super) text: &'a str,
+    pub(in crate::sprint) start: usize,
+    pub(in crate::sprint) text: &'a str,
 }
 
 impl<'a> Row<'a> {
     /// Returns the lines of a text; a byte order mark at its start belongs to none.
-    pub(super) fn all(text: &'a str) -> impl Iterator<Item = Row<'a>> {
+    pub(in crate::sprint) fn all(text: &'a str) -> impl Iterator<Item = Row<'a>> {
         let mut start = if text.starts_with('\u{feff}') { 3 } else { 0 };
         let lines = text[start..].split_inclusive('\n');
         (1..).zip(lines).map(move |(number, line)| {
@@ -32,18 +32,18 @@ impl<'a> Row<'a> {
     }
 
     /// Returns the number of spaces in front.
-    pub(super) fn indent(self) -> usize {
+    pub(in crate::sprint) fn indent(self) -> usize {
         self.text.len() - self.text.trim_start_matches(' ').len()
     }
 
     /// Tells whether there is nothing but blanks or a comment.
-    pub(super) fn is_idle(self) -> bool {
+    pub(in crate::sprint) fn is_idle(self) -> bool {
         let text = self.text.trim_start_matches([' ', '\t']);
         text.is_empty() || text.starts_with('#')
     }
 
     /// Tells whether it is an item of a list.
-    pub(super) fn is_item(self) -> bool {
+    pub(in crate::sprint) fn is_item(self) -> bool {
         let text = self.text.trim_start_matches(' ');
         text == "-" || text.starts_with("- ")
     }
@@ -51,8 +51,8 @@ impl<'a> Row<'a> {
 
 /// A key and what stands behind it.
 #[derive(Debug)]
-pub(super) struct Pair<'a> {
-    pub(super) key: String,
+pub(in crate::sprint) struct Pair<'a> {
+    pub(in crate::sprint) key: String,
     /// The rest of the line behind the colon.
     rest: &'a str,
     /// The byte of the file at which the rest begins.
@@ -61,15 +61,15 @@ pub(super) struct Pair<'a> {
 
 /// The value of an entry.
 #[derive(Debug)]
-pub(super) struct Scalar {
-    pub(super) text: String,
+pub(in crate::sprint) struct Scalar {
+    pub(in crate::sprint) text: String,
     /// Its bytes in the file, without quotes; empty where there is no value.
-    pub(super) bytes: Range<usize>,
+    pub(in crate::sprint) bytes: Range<usize>,
 }
 
 impl<'a> Pair<'a> {
     /// Reads a line as a key and a value; says what is wrong with it otherwise.
-    pub(super) fn parse(row: Row<'a>) -> Result<Self, String> {
+    pub(in crate::sprint) fn parse(row: Row<'a>) -> Result<Self, String> {
         let text = &row.text[row.indent()..];
         let (key, end) = match text.chars().next() {
             Some(quote @ ('"' | '\'')) => {
@@ -98,7 +98,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the value without the blanks around it, with quotes and comment.
-    pub(super) fn raw(&self) -> &'a str {
+    pub(in crate::sprint) fn raw(&self) -> &'a str {
         match self.rest.trim() {
             comment if comment.starts_with('#') => "",
             value => value,
@@ -106,7 +106,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Reads the value as one word or text; nothing is left out but a comment.
-    pub(super) fn scalar(&self) -> Result<Scalar, String> {
+    pub(in crate::sprint) fn scalar(&self) -> Result<Scalar, String> {
         let raw = self.raw();
         let Some(first) = raw.chars().next() else {
             return Ok(Scalar {
@@ -142,7 +142,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the quote of a value that goes on in the next line.
-    pub(super) fn open_quote(&self) -> Option<char> {
+    pub(in crate::sprint) fn open_quote(&self) -> Option<char> {
         let raw = self.raw();
         let quote = raw.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         (!closes(&raw[1..], quote)).then_some(quote)
@@ -150,7 +150,7 @@ impl<'a> Pair<'a> {
 }
 
 /// Tells whether a line holds the end of a text in quotes.
-pub(super) fn closes(text: &str, quote: char) -> bool {
+pub(in crate::sprint) fn closes(text: &str, quote: char) -> bool {
     end_of_quoted(text, quote).is_some()
 }
 

@@ -3,12 +3,15 @@
 //! A file is never written anew from what was understood of it. A change replaces the bytes of one value, so that
 //! comments, order, quotes, line ends and unknown keys stay as people left them. What cannot be read safely is refused.
 
-mod line;
+pub(super) mod line;
+mod list;
 mod read;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+
+pub use list::{Listed, list};
 
 use super::{Status, Word};
 use crate::Error;
@@ -72,6 +75,24 @@ impl Entry {
     pub fn is_runnable(&self) -> bool {
         self.kind == Kind::Story && self.word.is_runnable()
     }
+
+    /// Says why a status may not be written in the place of the one in `line`.
+    pub fn may_become(&self, to: Status, force: bool, line: usize) -> Result<(), SetError> {
+        let (key, word) = (self.key.clone(), self.word.text.clone());
+        // A retrospective starts as `optional`, which is not a status of stories.
+        let optional = self.kind == Kind::Retrospective && word == "optional";
+        match self.word.status {
+            _ if force => Ok(()),
+            Some(from) if from.goes_back(to) => Err(SetError::Downgrade {
+                key,
+                line,
+                from: word,
+                to,
+            }),
+            None if !optional => Err(SetError::UnknownWord { key, line, word }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Something in a file that is read although another reader may not.
@@ -90,6 +111,7 @@ pub struct Board {
     entries: Vec<Entry>,
     index: BTreeMap<String, usize>,
     warnings: Vec<Warning>,
+    is_list: bool,
 }
 
 /// Why a status is not written.
@@ -172,14 +194,36 @@ impl Board {
     pub fn parse(text: impl Into<String>, file: &str) -> Result<Self, Error> {
         let text = text.into();
         let read = read::read(&text, file)?;
-        let index = (0..).zip(&read.entries);
+        Ok(Self::new(text, read.entries, read.warnings, false))
+    }
+
+    /// Makes the board of a [list] of stories, whose words stand in the files of the stories.
+    pub fn of_list(text: impl Into<String>, stories: Vec<(Listed, Word)>) -> Self {
+        let entries = stories.into_iter().map(|(story, word)| Entry {
+            key: story.id,
+            line: story.line,
+            word,
+            kind: Kind::Story,
+            value: None,
+        });
+        Self::new(text.into(), entries.collect(), Vec::new(), true)
+    }
+
+    fn new(text: String, entries: Vec<Entry>, warnings: Vec<Warning>, is_list: bool) -> Self {
+        let index = (0..).zip(&entries);
         let index = index.map(|(at, entry)| (entry.key.clone(), at)).collect();
-        Ok(Self {
+        Self {
             text,
-            entries: read.entries,
+            entries,
             index,
-            warnings: read.warnings,
-        })
+            warnings,
+            is_list,
+        }
+    }
+
+    /// Tells whether it is a list whose order is that of the work.
+    pub fn is_list(&self) -> bool {
+        self.is_list
     }
 
     /// Returns the whole file.
@@ -226,19 +270,8 @@ impl Board {
             let line = entry.line;
             return Err(SetError::NoStatus { key, line });
         };
-        let (line, word) = (*line, entry.word.text.clone());
-        // A retrospective starts as `optional`, which is not a status of stories.
-        let optional = entry.kind == Kind::Retrospective && word == "optional";
-        match entry.word.status {
-            Some(from) if from.goes_back(to) && !force => Err(SetError::Downgrade {
-                key,
-                line,
-                from: word,
-                to,
-            }),
-            None if !optional && !force => Err(SetError::UnknownWord { key, line, word }),
-            _ => Ok(self.with_value(bytes, to.as_str())),
-        }
+        entry.may_become(to, force, *line)?;
+        Ok(self.with_value(bytes, to.as_str()))
     }
 
     fn with_value(&self, bytes: &Range<usize>, word: &str) -> String {
