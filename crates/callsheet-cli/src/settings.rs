@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::ErrorKind;
 use callsheet::redact::Key;
+use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -58,6 +59,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: WorkspaceSettings,
     /// What is run in the worktree of a task after an agent has ended.
     pub(crate) checks: Vec<CheckSetting>,
+    /// How sprints are run.
+    pub(crate) sprint: SprintSettings,
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: serde::de::IgnoredAny,
@@ -164,7 +167,23 @@ impl Settings {
             let error = callsheet::Error::new(ErrorKind::BadInput, detail).at(file, line);
             return Err(refused(error));
         }
+        if let Some(detail) = settings.sprint.contradiction() {
+            return Err(refused(
+                callsheet::Error::new(ErrorKind::BadInput, detail).at(file, None),
+            ));
+        }
         Ok(settings)
+    }
+
+    /// Returns where the files of a sprint are: as `[sprint.paths]` says, else `[paths]`, else as everywhere.
+    pub(crate) fn sprint_paths(&self) -> SprintPaths {
+        let shared = SprintPaths {
+            implementation_artifacts: self.paths.implementation_artifacts.clone(),
+            planning_artifacts: self.paths.planning_artifacts.clone(),
+            sprint_project_context: self.paths.sprint_project_context.clone(),
+            ..SprintPaths::default()
+        };
+        self.sprint.paths.clone().or(shared)
     }
 
     /// Returns the name of a check that another one has, too, and the byte of the file at which it stands.
@@ -306,7 +325,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[sprint]\nrunner = \"fast\"\nreview_model = \"haiku\"\nhaiku_after_review = 2\nmax_code_review_attempts = 10\nproject_context_max_age_hours = 24\ninjection_warning_kb = 100\ninjection_error_kb = 150\ndefault_max_cycles = 2\nstop = \"cancel\"\nboard = \"a\"\n[sprint.paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\narchived_artifacts = \"a\"\nproject_context = \"a\"\nsprint_project_context = \"a\"\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -334,6 +353,7 @@ mod tests {
                 "commands",
                 "workspace",
                 "checks",
+                "sprint",
                 "runner",
                 "accounts",
                 "limits",

@@ -10,17 +10,16 @@
 //! tells whether a worktree has settings beyond those of a sparse checkout.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::asked::{ask_with, file_of};
 use crate::git::{line, unless_failed};
-use crate::{Bounds, RunError};
+use crate::{Bounds, RunError, lock};
 
 pub(crate) mod environment;
 mod worktrees;
@@ -43,9 +42,6 @@ pub(crate) const FILES: Bounds = Bounds {
 
 /// How long somebody else may hold the repository.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// How often a lock is tried.
-const TRY: Duration = Duration::from_millis(10);
 
 /// A repository of the user, and the work tree that it was opened at.
 #[derive(Clone, Debug)]
@@ -152,24 +148,7 @@ impl Repository {
     }
 
     fn lock_within(&self, home: &Path, patience: Duration) -> Result<RepositoryLock<'_>, RunError> {
-        let path = home.join("repository.lock");
-        let refused = |cause| RunError::refused(format!("cannot lock `{}`", path.display()), cause);
-        let file = File::options().create(true).append(true).open(&path);
-        let file = file.map_err(refused)?;
-        let deadline = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(cause)) => return Err(refused(cause)),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(TRY),
-                Err(TryLockError::WouldBlock) => {
-                    let (path, patience) = (path.display(), patience.as_secs());
-                    return Err(RunError::NotNow(format!(
-                        "another callsheet has held `{path}` for more than {patience} s; try again when it is done"
-                    )));
-                }
-            }
-        }
+        let file = lock::wait(&home.join("repository.lock"), patience)?;
         Ok(RepositoryLock {
             repository: self,
             file,

@@ -34,6 +34,7 @@ pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod sprint;
 pub(crate) mod state;
 pub(crate) mod stop;
 pub(crate) mod supervise;

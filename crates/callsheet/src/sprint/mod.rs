@@ -2,9 +2,15 @@
 //!
 //! Everything here decides and nothing does: no clock, no disk, no process. `callsheet-run` does what was decided.
 
+pub mod board;
+pub mod check;
 pub mod machine;
 mod phase;
+mod select;
 mod status;
+pub mod story_file;
 
+pub use board::{Board, Entry, Kind};
 pub use phase::{ContextFlags, Phase};
+pub use select::{Choice, Epics, NotFound, Place, find, next, next_where};
 pub use status::{Status, Word};

@@ -150,20 +150,7 @@ impl World {
                 from,
                 to,
                 force,
-            } => {
-                let entry = self.board.iter_mut().find(|(known, _)| known == key);
-                let (_, status) = entry.expect("a story of the board");
-                let old = status.as_str().to_owned();
-                let is_set = *force || status == from;
-                if is_set {
-                    *status = *to;
-                }
-                Input::StatusSet {
-                    action: id,
-                    old,
-                    is_set,
-                }
-            }
+            } => self.set(id, key, (*from, *to), *force),
             Todo::Baseline => Input::Baseline {
                 action: id,
                 head: Some("c0".to_owned()),
@@ -187,6 +174,27 @@ impl World {
             },
             Todo::Wait { .. } => Input::Waited { action: id },
             Todo::Cancel { .. } => unreachable!("it is never open"),
+        }
+    }
+
+    fn set(
+        &mut self,
+        action: ActionId,
+        key: &str,
+        (from, to): (Status, Status),
+        force: bool,
+    ) -> Input {
+        let entry = self.board.iter_mut().find(|(known, _)| known == key);
+        let (_, status) = entry.expect("a story of the board");
+        let old = status.as_str().to_owned();
+        let is_set = force || *status == from;
+        if is_set {
+            *status = to;
+        }
+        Input::StatusSet {
+            action,
+            old,
+            is_set,
         }
     }
 

@@ -1,0 +1,263 @@
+//! Boards on a real disk: where they are found, links, modes, and what somebody writes in between.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::*;
+use crate::sprint::SprintPaths;
+
+const BOARD: &str = "# ours\r\nstory_location: x\r\ndevelopment_status:\r\n  epic-1: backlog\r\n  1-1-a: 'drafted' # soon\r\n  1-2-b: done\r\n  1-3-c: superseded";
+
+struct Disk {
+    folder: tempfile::TempDir,
+}
+
+impl Disk {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Self { folder };
+        for (path, text) in files {
+            let path = disk.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        fs::create_dir_all(disk.path(".callsheet")).unwrap();
+        disk
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join("root").join(path)
+    }
+
+    fn find(&self, board: Option<&str>) -> Result<BoardFile, RunError> {
+        let settings = SprintSettings {
+            board: board.map(str::to_owned),
+            ..SprintSettings::default()
+        };
+        BoardFile::find(&self.path(""), &settings, &SprintPaths::default().layout())
+    }
+
+    fn set(&self, file: &BoardFile, key: &str, expected: Option<&str>, to: Status) -> Written {
+        let home = self.path(".callsheet");
+        file.set(&home, key, expected, (to, false)).unwrap()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+}
+
+#[test]
+fn the_most_usual_place_wins_and_the_others_are_told() {
+    let disk = Disk::new(&[
+        ("sprint-status.yaml", BOARD),
+        ("docs/sprint-status.yaml", BOARD),
+        ("docs/stories.yaml", "[]"),
+        ("mine/board.yaml", BOARD),
+    ]);
+    let found = disk.find(None).unwrap();
+    assert_eq!(found.path(), "docs/sprint-status.yaml");
+    assert_eq!(found.others(), ["sprint-status.yaml", "docs/stories.yaml"]);
+    let named = disk.find(Some("mine/board.yaml")).unwrap();
+    assert_eq!((named.path(), named.others().len()), ("mine/board.yaml", 0));
+    let error = disk.find(Some("other.yaml")).unwrap_err();
+    assert_eq!(error.to_string(), "the board `other.yaml` does not exist");
+    let error = Disk::new(&[("x", "")]).find(None).unwrap_err();
+    assert_eq!(error.to_string(), "no board `sprint-status.yaml`");
+}
+
+#[test]
+fn a_link_is_followed_inside_the_root_and_stays_a_link() {
+    let disk = Disk::new(&[("shared/board.yaml", BOARD), ("docs/x", "")]);
+    symlink("../shared/board.yaml", disk.path("docs/sprint-status.yaml")).unwrap();
+    let mode = |mode| {
+        fs::set_permissions(
+            disk.path("shared/board.yaml"),
+            fs::Permissions::from_mode(mode),
+        )
+    };
+    mode(0o640).unwrap();
+    let file = disk.find(None).unwrap();
+    let written = disk.set(&file, "1-1-a", Some("ready-for-dev"), Status::InProgress);
+    let (from, path) = ("drafted".to_owned(), "docs/sprint-status.yaml".to_owned());
+    assert_eq!(written, Written::Set { from, path });
+    assert!(disk.path("docs/sprint-status.yaml").is_symlink());
+    let expected = BOARD.replace("'drafted'", "'in-progress'");
+    assert_eq!(disk.read("shared/board.yaml"), expected);
+    let found = fs::metadata(disk.path("shared/board.yaml")).unwrap();
+    assert_eq!(found.permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::read_dir(disk.path("shared")).unwrap().count(), 1);
+
+    mode(0o440).unwrap();
+    let home = disk.path(".callsheet");
+    let error = file.set(&home, "1-1-a", None, (Status::Review, false));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "docs/sprint-status.yaml: the file is read-only"
+    );
+    assert_eq!(disk.read("shared/board.yaml"), expected);
+}
+
+#[test]
+fn a_link_that_leads_out_is_refused() {
+    let disk = Disk::new(&[("docs/x", "")]);
+    fs::write(disk.folder.path().join("board.yaml"), BOARD).unwrap();
+    symlink("../../board.yaml", disk.path("docs/sprint-status.yaml")).unwrap();
+    let file = disk.find(None).unwrap();
+    let error = file.read().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`docs/sprint-status.yaml` leads out of the root: through a link"
+    );
+}
+
+#[test]
+fn what_a_person_wrote_in_between_stays() {
+    let disk = Disk::new(&[("sprint-status.yaml", BOARD)]);
+    let file = disk.find(None).unwrap();
+    let differs = disk.set(&file, "1-1-a", Some("backlog"), Status::InProgress);
+    assert_eq!(
+        differs,
+        Written::Differs {
+            found: Some("drafted".to_owned())
+        }
+    );
+    let gone = disk.set(&file, "9-9", Some("backlog"), Status::InProgress);
+    assert_eq!(gone, Written::Differs { found: None });
+    let refused = disk.set(&file, "1-2-b", None, Status::Review);
+    assert!(matches!(
+        refused,
+        Written::Refused(SetError::Downgrade { .. })
+    ));
+    assert_eq!(disk.set(&file, "1-2-b", None, Status::Done), Written::Same);
+    assert_eq!(disk.read("sprint-status.yaml"), BOARD);
+
+    let change = Change {
+        path: "sprint-status.yaml".to_owned(),
+        old: "something else".to_owned(),
+        new: String::new(),
+    };
+    assert!(!file.write(&change).unwrap(), "an editor was faster");
+    assert_eq!(disk.read("sprint-status.yaml"), BOARD);
+    // A line that was added meanwhile is kept by the next change.
+    let edited = BOARD.replace("# ours", "# ours\r\n# a note");
+    fs::write(disk.path("sprint-status.yaml"), &edited).unwrap();
+    disk.set(&file, "1-1-a", None, Status::Done);
+    assert_eq!(
+        disk.read("sprint-status.yaml"),
+        edited.replace("'drafted'", "'done'")
+    );
+}
+
+#[test]
+fn writers_at_the_same_time_lose_nothing() {
+    let entries: String = (0..40).map(|n| format!("  1-{n}: backlog\n")).collect();
+    let disk = Disk::new(&[(
+        "sprint-status.yaml",
+        &format!("development_status:\n{entries}"),
+    )]);
+    std::thread::scope(|scope| {
+        for half in [0, 1] {
+            let disk = &disk;
+            scope.spawn(move || {
+                let file = disk.find(None).unwrap();
+                for n in (half..40).step_by(2) {
+                    disk.set(&file, &format!("1-{n}"), Some("backlog"), Status::Done);
+                }
+            });
+        }
+    });
+    assert_eq!(
+        disk.read("sprint-status.yaml").matches(": done\n").count(),
+        40
+    );
+}
+
+#[test]
+fn files_that_are_no_board_are_refused_and_left_alone() {
+    let disk = Disk::new(&[("sprint-status.yaml", "epics:\n  - a\n")]);
+    let file = disk.find(None).unwrap();
+    let error = file.set(&disk.path(".callsheet"), "a", None, (Status::Done, true));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "sprint-status.yaml: no `development_status` at the top level; found `epics`"
+    );
+    fs::write(disk.path("sprint-status.yaml"), [0xff, 0xfe]).unwrap();
+    let error = file.read().unwrap_err().to_string();
+    assert_eq!(error, "sprint-status.yaml: not valid UTF-8");
+    let large = fs::File::create(disk.path("sprint-status.yaml")).unwrap();
+    large.set_len(LIMIT + 1).unwrap();
+    let error = file.read().unwrap_err().to_string();
+    assert!(
+        error.starts_with("`sprint-status.yaml` is over the file size limit"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_list_of_stories_has_the_status_of_their_files() {
+    let spec = "---\ntitle: x\nstatus: ready-for-dev # a\n---\nText.\n";
+    let disk = Disk::new(&[
+        (
+            "spec/stories.yaml",
+            "- id: \"b\"\n- id: \"a\"\n- id: \"c\"\n- id: d\n",
+        ),
+        ("spec/stories/a-login.md", spec),
+        ("spec/stories/b-unresolved.md", ""),
+        ("spec/stories/d.md", "---\nstatus: in-review\n---\n"),
+    ]);
+    let file = disk.find(Some("spec/stories.yaml")).unwrap();
+    let board = file.read().unwrap();
+    let words: Vec<&str> = board
+        .entries()
+        .iter()
+        .map(|entry| entry.word.text.as_str())
+        .collect();
+    assert_eq!(
+        words,
+        ["unresolved", "ready-for-dev", "backlog", "in-review"]
+    );
+    assert_eq!(callsheet::sprint::next(&board).story_keys, ["a"]);
+    let set = disk.set(&file, "a", None, Status::Review);
+    let path = "spec/stories/a-login.md".to_owned();
+    assert_eq!(
+        set,
+        Written::Set {
+            from: "ready-for-dev".to_owned(),
+            path
+        }
+    );
+    assert_eq!(
+        disk.read("spec/stories/a-login.md"),
+        spec.replace("ready-for-dev", "in-review")
+    );
+    let refused = disk.set(&file, "c", None, Status::Done);
+    assert!(matches!(
+        refused,
+        Written::Refused(SetError::NoStatus { line: 3, .. })
+    ));
+    let refused = disk.set(&file, "d", None, Status::Backlog);
+    assert!(matches!(
+        refused,
+        Written::Refused(SetError::Downgrade { line: 2, .. })
+    ));
+}
+
+#[test]
+fn story_files_are_seen_with_their_status() {
+    let disk = Disk::new(&[
+        ("docs/sprint-status.yaml", BOARD),
+        ("docs/stories/1-1-a.md", "# A\n\nStatus: review\n"),
+        (
+            "_bmad-output/implementation-artifacts/sprint-1-2-b.md",
+            "text",
+        ),
+    ]);
+    let file = disk.find(None).unwrap();
+    let board = file.read().unwrap();
+    let files = file.story_files(&board).unwrap();
+    assert_eq!(files["1-1-a"][0].path, "docs/stories/1-1-a.md");
+    assert_eq!(files["1-1-a"][0].noted.as_ref().unwrap().line, 3);
+    assert_eq!(files["1-2-b"][0].noted, None);
+    assert!(files["1-3-c"].is_empty());
+}
