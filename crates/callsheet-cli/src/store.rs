@@ -129,6 +129,17 @@ pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
     Ok(Opened { store, project })
 }
 
+/// Opens the store of a project for writing, if there is one.
+pub(crate) fn open_to_write_if_there(project: &Project) -> Result<Option<Opened>, Failure> {
+    let location = location(project)?;
+    if location.file().is_some_and(|file| !file.exists()) {
+        return Ok(None);
+    }
+    let store = Store::open(&location, Access::Write)?;
+    let project = block_on(store.project(&name(project, &location)))?;
+    Ok(Some(Opened { store, project }))
+}
+
 /// Returns the folder of what the program keeps for a project.
 pub(crate) fn folder(project: &Project) -> PathBuf {
     let root = std::fs::canonicalize(project.root());

@@ -82,6 +82,7 @@ fn main() {
         sandbox: None,
         asker: Asker::Person { probe: false },
         task: None,
+        phase: None,
     };
     let began = Instant::now();
     std::thread::scope(|scope| {

@@ -28,6 +28,9 @@ pub enum AgentEvent {
         /// Whether more of the same text may follow.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         delta: bool,
+        /// Whether an agent wrote it that this one started as a tool.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        subagent: bool,
     },
     /// Something the model thought.
     Thinking {

@@ -23,6 +23,7 @@ pub mod merged;
 pub mod observe;
 #[cfg(feature = "otel")]
 pub mod otel;
+mod placeholder;
 pub mod play;
 pub mod repository;
 mod resolve;

@@ -221,12 +221,8 @@ impl Errand {
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
         let environment = run::environment();
-        say_terms(
-            runner,
-            runner.isolates(&environment),
-            self.sandbox.is_some(),
-            out,
-        );
+        let isolates = runner.isolates(&environment);
+        say_terms(runner, isolates, self.sandbox.is_some(), out);
         let cwd = match &self.task {
             Some(task) => task.workspace.ground().path().to_owned(),
             None => run::real(project.root())?,
@@ -249,6 +245,7 @@ impl Errand {
             sandbox: self.sandbox.as_deref(),
             asker: self.asker(),
             task: self.task.as_ref().map(|task| task.job(project)),
+            phase: None,
         };
         let mut live = Live::new(runner, out)?;
         let driven = match &self.claim {

@@ -19,6 +19,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inject;
 pub(crate) mod log;
+pub(crate) mod log_event;
 pub(crate) mod merge;
 pub(crate) mod pack;
 pub(crate) mod package;

@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use callsheet_run::play::{play_recording, play_script};
+use callsheet_run::play::{Cue, play_recording, play_script};
 
 use crate::failure::Failure;
+use crate::run;
 
 /// Play an agent: a script, or a recorded run
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,10 @@ impl Args {
         let (mut out, mut err) = (io::stdout().lock(), io::stderr());
         let recording = self.recording.unwrap_or_default();
         let finale = match &self.script {
-            Some(file) => play_script(file, Path::new("."), &mut out, &mut err)?,
+            Some(file) => {
+                let cue = Cue::of(&run::environment());
+                play_script(file, Path::new("."), &cue, &mut out, &mut err)?
+            }
             None => play_recording(&recording, &mut out, &mut err)?,
         };
         Ok(finale.perform())

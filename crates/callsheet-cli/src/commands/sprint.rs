@@ -2,6 +2,7 @@
 
 mod check;
 mod next;
+mod parse;
 mod set;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ enum Command {
     Next(next::Args),
     Set(set::Args),
     Check(check::Args),
+    Parse(parse::Args),
 }
 
 impl Args {
@@ -46,6 +48,7 @@ impl Args {
             Command::Next(args) => args.run(project, out),
             Command::Set(args) => args.run(project, out),
             Command::Check(args) => args.run(project, out),
+            Command::Parse(args) => args.run(out),
         }
     }
 }

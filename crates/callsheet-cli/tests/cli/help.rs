@@ -51,6 +51,9 @@ help_of! {
     worker: "worker";
     log: "log";
     events: "events";
+    log_event: "log-event";
+    sprint: "sprint";
+    sprint_parse: "sprint" "parse";
     stop: "stop";
     prompts: "prompts";
     show: "show";
@@ -100,7 +103,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof worker exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker exec runs log events log-event stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),

@@ -81,6 +81,7 @@ fn work(desk: &Desk) -> Result<Run, RunError> {
         sandbox: None,
         asker: Asker::Worker,
         task: None,
+        phase: None,
     };
     drive::run(&job, &mut Quiet)
 }

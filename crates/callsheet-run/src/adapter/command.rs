@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::adapter::{Adapter, Order, Plan, Reader};
-use crate::{AgentEvent, Class, Ending, PromptBy, RunError, Verdict};
+use crate::{AgentEvent, Class, Ending, PromptBy, RunError, Verdict, placeholder};
 
 /// What runs a program of the user's own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +50,7 @@ impl Adapter for CommandAdapter {
     }
 }
 
-/// Fills the placeholders of a part, from left to right: what was filled in is not looked at again.
+/// Fills the placeholders of a part.
 fn fill(part: &str, order: &Order<'_>) -> String {
     let values = [
         ("{prompt_file}", order.prompt_file().display().to_string()),
@@ -58,18 +58,7 @@ fn fill(part: &str, order: &Order<'_>) -> String {
         ("{model}", order.model.unwrap_or_default().to_owned()),
         ("{cwd}", order.cwd.display().to_string()),
     ];
-    let mut filled = String::with_capacity(part.len());
-    let mut rest = part;
-    while let Some(at) = rest.find('{') {
-        filled.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let known = values.iter().find(|(name, _)| rest.starts_with(name));
-        let (name, value) = known.map_or(("{", "{"), |(name, value)| (*name, value.as_str()));
-        filled.push_str(value);
-        rest = &rest[name.len()..];
-    }
-    filled.push_str(rest);
-    filled
+    placeholder::fill(part, &values)
 }
 
 struct CommandReader;
@@ -79,6 +68,7 @@ impl Reader for CommandReader {
         vec![AgentEvent::Text {
             text: format!("{line}\n"),
             delta: true,
+            subagent: false,
         }]
     }
 
@@ -161,7 +151,11 @@ mod tests {
         let text = "{\"kind\":\"finished\"}\n".to_owned();
         assert_eq!(
             reader.line("{\"kind\":\"finished\"}"),
-            [AgentEvent::Text { text, delta: true }]
+            [AgentEvent::Text {
+                text,
+                delta: true,
+                subagent: false
+            }]
         );
         let class = |exit_code, signal| {
             let stderr = String::new();

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use command::CommandAdapter;
 pub use registry::{NAMES, find, sheet};
+pub(crate) use registry::{name_of_run, of_run};
 pub use replay::{ReplayAdapter, ReplayReader};
 pub use scripted::ScriptedAdapter;
 pub use sheet::Sheet;

@@ -1,5 +1,7 @@
 //! Which adapters there are, by name. Their sheets are part of the program.
 
+use callsheet_store::Run;
+
 use super::{
     Adapter, CommandAdapter, ReplayAdapter, ScriptedAdapter, claude, codex, gemini, opencode,
 };
@@ -35,6 +37,18 @@ pub fn find(name: &str) -> Option<Box<dyn Adapter>> {
         "replay" => Box::new(ReplayAdapter::new(Box::new(CommandAdapter))),
         _ => return None,
     })
+}
+
+/// Returns the name of the adapter that reads the output of a run: of a recorded one, the one that it was recorded with.
+pub(crate) fn name_of_run(run: &Run) -> Option<&str> {
+    let request = run.request.as_ref()?;
+    let recorded = request["recorded"].as_str();
+    recorded.or(request["adapter"].as_str())
+}
+
+/// Returns the adapter that reads the output of a run.
+pub(crate) fn of_run(run: &Run) -> Option<Box<dyn Adapter>> {
+    find(name_of_run(run)?)
 }
 
 #[cfg(test)]

@@ -67,7 +67,11 @@ mod tests {
         let text = "line\n".to_owned();
         assert_eq!(
             reader.line("line"),
-            [AgentEvent::Text { text, delta: true }]
+            [AgentEvent::Text {
+                text,
+                delta: true,
+                subagent: false
+            }]
         );
         let ending = Ending {
             exit_code: Some(0),

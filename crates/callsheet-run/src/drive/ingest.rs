@@ -5,9 +5,11 @@
 use std::borrow::Cow;
 
 use callsheet::Event;
+use callsheet::sprint::LogLine;
 use callsheet_store::{Record, Stream};
 use serde_json::{Map, Value, json};
 
+use super::start::now;
 use crate::{AgentEvent, Reader, Usage};
 
 /// The longest text in an event.
@@ -22,6 +24,8 @@ const STDERR_TAIL: usize = 16 << 10;
 /// What was read of a run so far.
 pub(super) struct Ingest {
     reader: Box<dyn Reader>,
+    /// Whether lines of tools can be log lines, as those of a phase of a sprint can.
+    logs: bool,
     seen: Seen,
     stderr: Vec<u8>,
 }
@@ -68,9 +72,10 @@ impl Batch {
 }
 
 impl Ingest {
-    pub(super) fn new(reader: Box<dyn Reader>) -> Self {
+    pub(super) fn new(reader: Box<dyn Reader>, logs: bool) -> Self {
         Self {
             reader,
+            logs,
             seen: Seen::default(),
             stderr: Vec::new(),
         }
@@ -110,10 +115,13 @@ impl Ingest {
                 self.seen.note(&event);
                 match (&mut pending, event) {
                     (
-                        Some(AgentEvent::Text { text, delta: true }),
+                        Some(AgentEvent::Text {
+                            text, delta: true, ..
+                        }),
                         AgentEvent::Text {
                             text: more,
                             delta: true,
+                            ..
                         },
                     ) => {
                         // What follows a long text is in the record.
@@ -123,8 +131,14 @@ impl Ingest {
                     }
                     (Some(AgentEvent::Unknown { .. }), AgentEvent::Unknown { .. }) => unknown += 1,
                     (_, event) => {
+                        let logged = self.logged(&event);
                         let before = pending.replace(event);
                         flush(before, &mut unknown, record, batch);
+                        if !logged.is_empty() {
+                            flush(pending.take(), &mut unknown, record, batch);
+                            let logged = logged.into_iter().map(|event| (Some(record), event));
+                            batch.events.extend(logged);
+                        }
                     }
                 }
             }
@@ -134,6 +148,19 @@ impl Ingest {
             stream: Stream::Stdout,
             data: bytes,
         });
+    }
+
+    /// Returns the log lines in what a tool said, as events; what an event keeps of it may be cut before them.
+    fn logged(&self, event: &AgentEvent) -> Vec<Event> {
+        let AgentEvent::ToolResult { output, .. } = event else {
+            return Vec::new();
+        };
+        if !self.logs {
+            return Vec::new();
+        }
+        let now = now() / 1000;
+        let lines = output.lines().filter_map(|line| LogLine::read(line, now));
+        lines.map(|line| line.event()).collect()
     }
 
     /// Takes bytes of the standard error.
@@ -149,7 +176,7 @@ impl Ingest {
 }
 
 /// Returns the lines of some output as text; bytes that are not UTF-8 are replaced here and kept in the record.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let mut rest = bytes;
     let ends = std::iter::from_fn(move || {
         let at = memchr::memchr(b'\n', rest);

@@ -9,7 +9,9 @@ mod end;
 mod folder;
 mod ingest;
 mod keeper;
+mod logged;
 mod settle;
+mod spoken;
 mod start;
 mod steps;
 mod tail;
@@ -29,6 +31,7 @@ pub use clocks::Expired;
 pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
+pub use spoken::spoken;
 pub(crate) use worker::{Alive, Worker};
 
 use crate::account::Asker;
@@ -79,6 +82,19 @@ pub struct Job<'a> {
     pub asker: Asker,
     /// The task that the run is for.
     pub task: Option<TaskJob<'a>>,
+    /// The phase of a sprint that the run is.
+    pub phase: Option<PhaseJob<'a>>,
+}
+
+/// The phase of a sprint that a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseJob<'a> {
+    /// The name of its command, which the agent has as `CALLSHEET_PHASE`.
+    pub command: &'a str,
+    /// The keys of its stories, which the agent has as `CALLSHEET_STORIES`.
+    pub stories: &'a [String],
+    /// Which attempt it is, from 1, which the agent has as `CALLSHEET_ATTEMPT`.
+    pub attempt: u32,
 }
 
 /// The task that a run is for.

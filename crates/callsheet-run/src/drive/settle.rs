@@ -12,7 +12,8 @@ use callsheet_store::{Claim, Project, Run, RunState, Store, Stream, block_on};
 use super::end::{self, Scene};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest};
-use super::start::now;
+use super::logged::Logged;
+use super::start::{PHASE, now};
 use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
@@ -168,11 +169,9 @@ fn settle_one(place: &Place<'_>, claim: Claim, ground: Option<&Ground>) -> Resul
     let request = claim.run.request.clone().unwrap_or_default();
     let word = |field: &str| request[field].as_str().unwrap_or_default().to_owned();
     // A run of an adapter that this program does not know has no output that it could read.
-    let reads = request["recorded"]
-        .as_str()
-        .map_or_else(|| word("adapter"), str::to_owned);
-    let adapter = adapter::find(&reads).unwrap_or_else(|| Box::new(adapter::CommandAdapter));
-    let mut ingest = Ingest::new(adapter.reader());
+    let adapter = adapter::of_run(&claim.run).unwrap_or_else(|| Box::new(adapter::CommandAdapter));
+    let is_phase = known.env.iter().any(|name| name == PHASE);
+    let mut ingest = Ingest::new(adapter.reader(), is_phase);
     take_output(store, &claim, &folder, &mut ingest)?;
     let mut steps = Steps::default();
     let entries = supervisor::read_journal(&folder.journal());
@@ -266,6 +265,7 @@ fn take_output(
         return Ok(());
     }
     let refused = |cause: io::Error| RunError::refused("cannot read the output", cause);
+    let mut logged = Logged::default();
     for stream in [Stream::Stdout, Stream::Stderr] {
         let path = match stream {
             Stream::Stdout => folder.stdout(),
@@ -297,6 +297,8 @@ fn take_output(
                     Stream::Stdout => ingest.stdout(bytes, &mut part),
                     _ => ingest.stderr_bytes(bytes, &mut part),
                 }
+                // What is stored was told apart before; it counts again, so that the rest is told apart the same way.
+                logged.once(store, claim.run.id, &mut part)?;
                 if new {
                     batch = part;
                 }

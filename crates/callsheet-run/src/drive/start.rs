@@ -20,6 +20,9 @@ use crate::{
     Order, Permissions, Plan, Resolved, RunError, ambient, environment, facts, resolve, version,
 };
 
+/// The variable that tells an agent which phase of a sprint it is.
+pub(super) const PHASE: &str = "CALLSHEET_PHASE";
+
 /// A run that is ready to go.
 pub(super) struct Started {
     pub(super) claim: Claim,
@@ -262,6 +265,11 @@ fn launch(
     env.insert("TMPDIR".to_owned(), temporary);
     environment::without_maintenance(&mut env);
     env.insert("CALLSHEET_RUN".to_owned(), claim.run.id.to_string());
+    if let Some(phase) = &job.phase {
+        env.insert(PHASE.to_owned(), phase.command.to_owned());
+        env.insert("CALLSHEET_STORIES".to_owned(), phase.stories.join(","));
+        env.insert("CALLSHEET_ATTEMPT".to_owned(), phase.attempt.to_string());
+    }
     let sandbox = sandbox(job, folder, isolate, &env);
     Launch {
         argv: plan.argv.clone(),

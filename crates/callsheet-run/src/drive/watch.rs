@@ -10,6 +10,7 @@ use callsheet_store::{Claim, Output, StoreError, block_on};
 use super::clocks::{Clocks, Expired};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest, Seen};
+use super::logged::Logged;
 use super::start::Started;
 use super::steps::{Steps, step_event};
 use super::tail::Tail;
@@ -112,6 +113,7 @@ struct Watch<'a> {
     stdout: Tail,
     stderr: Tail,
     ingest: Ingest,
+    logged: Logged,
     pending: Option<Pending>,
     /// What the stored events add up to; `ingest` has read further.
     seen: Seen,
@@ -147,13 +149,14 @@ impl<'a> Watch<'a> {
         };
         Ok(Self {
             supervised,
-            ingest: Ingest::new(job.runner.adapter.reader()),
+            ingest: Ingest::new(job.runner.adapter.reader(), job.phase.is_some()),
             claim: started.claim,
             known: started.known,
             job,
             folder,
             stdout,
             stderr,
+            logged: Logged::default(),
             pending: None,
             seen: Seen::default(),
             steps: Steps::default(),
@@ -175,6 +178,8 @@ impl<'a> Watch<'a> {
             // In this order: what was written before the end was seen is read after it.
             let over = self.steps.done || self.supervised.is_gone();
             let mut batch = self.read(over)?;
+            self.logged
+                .once(self.job.store, self.claim.run.id, &mut batch)?;
             self.journal(&mut batch);
             let quiet = batch.is_empty();
             let output = Output::new(&batch.records, &batch.events)?;

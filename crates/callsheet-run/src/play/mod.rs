@@ -1,15 +1,17 @@
-//! Playing an agent: a script of somebody's own, or a recorded run. No model is asked and no program is started.
+//! Playing an agent: a script of somebody's own, or a recorded run. No model is asked, and only programs that a script names
+//! are started.
 //!
 //! This is what the adapters `scripted` and `replay` start. Events are printed in our own wire form, one JSON line each;
 //! a recording is printed byte for byte.
 
+mod cue;
 mod edit;
 mod recording;
 mod script;
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,10 +19,11 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use serde_json::{Value, json};
 use signal_hook::low_level::emulate_default_handler;
 
+pub use cue::Cue;
 pub use recording::play_recording;
-use script::{Call, Failed, Script, Step};
+use script::{Call, Failed, Replace, Run, Script, Step};
 
-use crate::{AgentEvent, RunError};
+use crate::{AgentEvent, Class, RunError};
 use edit::Folder;
 
 /// How a played agent ends.
@@ -56,10 +59,11 @@ impl Finale {
     }
 }
 
-/// Plays a script: prints its events, and changes files below `cwd`.
+/// Plays a script: prints its events, changes files below `cwd` and starts the programs that it names there.
 pub fn play_script(
     file: &Path,
     cwd: &Path,
+    cue: &Cue,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Finale, RunError> {
@@ -71,12 +75,14 @@ pub fn play_script(
         out,
         err,
         folder,
+        cwd,
+        cue: None,
         silent: script.raw_only,
         calls: 0,
         failed: false,
         last: None,
     };
-    stage.play(&script)
+    stage.play(&script, cue)
 }
 
 /// Where a script is played, and what has happened so far.
@@ -84,6 +90,9 @@ struct Stage<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
     folder: Folder,
+    cwd: &'a Path,
+    /// What the steps of a scene are filled from.
+    cue: Option<&'a Cue>,
     silent: bool,
     calls: usize,
     failed: bool,
@@ -97,14 +106,16 @@ struct Answer<'a> {
     output: &'a str,
 }
 
-impl Stage<'_> {
-    fn play(mut self, script: &Script) -> Result<Finale, RunError> {
+impl<'a> Stage<'a> {
+    fn play(mut self, script: &Script, cue: &'a Cue) -> Result<Finale, RunError> {
+        let (steps, is_scene) = script.steps(cue)?;
+        self.cue = is_scene.then_some(cue);
         self.event(&AgentEvent::SessionStarted {
             session: None,
             model: script.model.clone(),
             version: None,
         })?;
-        for step in &script.steps {
+        for step in steps {
             let place = script.place(step);
             if let Some(finale) = self.step(step.get_ref(), &place)? {
                 return Ok(finale);
@@ -122,29 +133,30 @@ impl Stage<'_> {
 
     fn step(&mut self, step: &Step, place: &str) -> Result<Option<Finale>, RunError> {
         match step {
-            Step::Say(text) => {
-                self.last = Some(text.clone());
-                let text = text.clone();
-                self.event(&AgentEvent::Text { text, delta: false })?;
+            Step::Say(text) => self.say(self.fill(text))?,
+            Step::Think(text) => {
+                let text = self.fill(text);
+                self.event(&AgentEvent::Thinking { text })?;
             }
-            Step::Think(text) => self.event(&AgentEvent::Thinking { text: text.clone() })?,
             Step::Call(call) => self.call(call)?,
+            Step::Run(run) => return self.run(run, place),
             Step::Write(write) => {
-                let input = json!({"path": write.path, "text": write.text});
-                self.edit("write", &input, place, |folder| {
-                    folder.write(&write.path, &write.text)
-                })?;
+                let (path, text) = (self.fill(&write.path), self.fill(&write.text));
+                let input = json!({"path": path, "text": text});
+                self.edit("write", &input, place, |folder| folder.write(&path, &text))?;
             }
             Step::Replace(replace) => {
-                let (path, from, to) = (&replace.path, &replace.from, &replace.to);
+                let Replace { path, from, to } = replace;
+                let [path, from, to] = [path, from, to].map(|text| self.fill(text));
                 let input = json!({"path": path, "from": from, "to": to});
                 self.edit("replace", &input, place, |folder| {
-                    folder.replace(path, from, to)
+                    folder.replace(&path, &from, &to)
                 })?;
             }
             Step::Delete(path) => {
+                let path = self.fill(path);
                 let input = json!({"path": path});
-                self.edit("delete", &input, place, |folder| folder.delete(path))?;
+                self.edit("delete", &input, place, |folder| folder.delete(&path))?;
             }
             Step::WaitMs(time) => sleep(Duration::from_millis(*time)),
             Step::Usage(usage) => self.event(&AgentEvent::Usage(*usage))?,
@@ -159,6 +171,66 @@ impl Stage<'_> {
             Step::Exit(code) => return Ok(Some(Finale::Exit(*code))),
             Step::Crash(signal) => return Ok(Some(Finale::Signal(signal.0))),
             Step::Hang(_) => return Ok(Some(Finale::Hang)),
+        }
+        Ok(None)
+    }
+
+    /// Returns a text with the placeholders of a scene filled.
+    fn fill(&self, text: &str) -> String {
+        self.cue
+            .map_or_else(|| text.to_owned(), |cue| cue.fill(text))
+    }
+
+    fn say(&mut self, text: String) -> Result<(), RunError> {
+        self.last = Some(text.clone());
+        self.event(&AgentEvent::Text {
+            text,
+            delta: false,
+            subagent: false,
+        })
+    }
+
+    /// Starts a program and waits for it; one that ends otherwise than the script says fails the agent.
+    fn run(&mut self, run: &Run, place: &str) -> Result<Option<Finale>, RunError> {
+        let command: Vec<String> = run.command.iter().map(|part| self.fill(part)).collect();
+        let id = self.tool("run", json!({"command": command}))?;
+        let program = command.first().map_or("", String::as_str);
+        let done = Command::new(program)
+            .args(command.get(1..).unwrap_or_default())
+            .current_dir(self.cwd)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|cause| {
+                RunError::refused(format!("{place}: cannot run `{program}`"), cause)
+            })?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+        let code = done.status.code();
+        let ok = code.is_some_and(|code| run.ok.contains(&code));
+        let output = &format!("{stdout}{stderr}");
+        let answer = Answer {
+            ok,
+            exit_code: code,
+            output,
+        };
+        self.answer(id, &answer)?;
+        if !ok {
+            let failed = RunError::Failed {
+                what: command.join(" "),
+                code,
+                said: stderr.lines().next().unwrap_or_default().to_owned(),
+            };
+            // The agent failed at its work; the script is fine, and so is the machine.
+            self.error(&Failed {
+                class: Class::Unknown,
+                text: format!("{place}: {failed}"),
+                status: None,
+                resets_at: None,
+            })?;
+            return Ok(Some(Finale::Exit(1)));
+        }
+        if let Some(text) = &run.say {
+            self.say(self.fill(text).replace("{output}", stdout.trim()))?;
         }
         Ok(None)
     }

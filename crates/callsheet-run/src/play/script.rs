@@ -8,7 +8,9 @@ use serde_json::Value;
 use signal_hook::consts;
 use toml::Spanned;
 
-use super::edit;
+use callsheet::sprint::Phase;
+
+use super::{Cue, edit};
 use crate::{AgentEvent, Class, RunError, Usage};
 
 /// A script that was read.
@@ -16,7 +18,8 @@ use crate::{AgentEvent, Class, RunError, Usage};
 pub(super) struct Script {
     pub(super) raw_only: bool,
     pub(super) model: Option<String>,
-    pub(super) steps: Vec<Spanned<Step>>,
+    steps: Vec<Spanned<Step>>,
+    scenes: Vec<Scene>,
     name: String,
     /// Where each line begins.
     lines: Vec<usize>,
@@ -30,6 +33,34 @@ struct File {
     model: Option<String>,
     #[serde(default)]
     steps: Vec<Spanned<Step>>,
+    #[serde(default)]
+    scenes: Vec<Scene>,
+}
+
+/// Steps for one phase of a sprint.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scene {
+    phase: Option<Spanned<String>>,
+    story: Option<String>,
+    stories: Option<Vec<String>>,
+    attempt: Option<u32>,
+    #[serde(default)]
+    steps: Vec<Spanned<Step>>,
+}
+
+impl Scene {
+    /// Tells whether every condition that it has holds.
+    fn fits(&self, cue: &Cue) -> bool {
+        let is_phase = |phase: &Spanned<String>| {
+            let (wanted, here) = (Phase::named(phase.get_ref()), cue.phase.as_deref());
+            wanted.is_some() && wanted == here.and_then(Phase::named)
+        };
+        self.phase.as_ref().is_none_or(is_phase)
+            && (self.story.as_ref()).is_none_or(|story| cue.stories.contains(story))
+            && (self.stories.as_ref()).is_none_or(|stories| *stories == cue.stories)
+            && (self.attempt).is_none_or(|attempt| cue.attempt == Some(attempt))
+    }
 }
 
 /// One step; a table with exactly one of these keys.
@@ -39,6 +70,7 @@ pub(super) enum Step {
     Say(String),
     Think(String),
     Call(Call),
+    Run(Run),
     Write(Write),
     Replace(Replace),
     Delete(String),
@@ -64,6 +96,19 @@ pub(super) struct Call {
     pub(super) output: String,
     pub(super) exit_code: Option<i32>,
     pub(super) ok: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Run {
+    pub(super) command: Vec<String>,
+    #[serde(default = "only_zero")]
+    pub(super) ok: Vec<i32>,
+    pub(super) say: Option<String>,
+}
+
+fn only_zero() -> Vec<i32> {
+    vec![0]
 }
 
 #[derive(Debug, Deserialize)]
@@ -174,6 +219,7 @@ impl Script {
             raw_only: file.raw_only,
             model: file.model,
             steps: file.steps,
+            scenes: file.scenes,
             name: name.to_owned(),
             lines,
         };
@@ -186,12 +232,46 @@ impl Script {
         format!("{}:{}", self.name, line(&self.lines, Some(step.span())))
     }
 
+    /// Returns the steps that are played, and whether they are those of a scene: the first one that fits, else those above.
+    pub(super) fn steps(&self, cue: &Cue) -> Result<(&[Spanned<Step>], bool), RunError> {
+        match self.scenes.iter().find(|scene| scene.fits(cue)) {
+            Some(scene) => Ok((&scene.steps, true)),
+            None if self.steps.is_empty() && !self.scenes.is_empty() => Err(RunError::Input(
+                format!("{}: no scene fits {}", self.name, cue.shown()),
+            )),
+            None => Ok((&self.steps, false)),
+        }
+    }
+
     fn check(&self) -> Result<(), RunError> {
+        self.check_steps(&self.steps)?;
+        for scene in &self.scenes {
+            let unknown = scene.phase.as_ref();
+            let unknown = unknown.filter(|phase| Phase::named(phase.get_ref()).is_none());
+            if let Some(phase) = unknown {
+                let line = line(&self.lines, Some(phase.span()));
+                let known = Phase::ALL.map(|phase| format!("`{}`", phase.as_str()));
+                return Err(RunError::Input(format!(
+                    "{}:{line}: unknown phase `{}`, expected one of {}",
+                    self.name,
+                    phase.get_ref(),
+                    known.join(", ")
+                )));
+            }
+            self.check_steps(&scene.steps)?;
+        }
+        Ok(())
+    }
+
+    fn check_steps(&self, steps: &[Spanned<Step>]) -> Result<(), RunError> {
         let mut ending = None;
-        for step in &self.steps {
+        for step in steps {
             let refuse = |why: String| RunError::Input(format!("{}: {why}", self.place(step)));
             if let Some(ending) = ending {
                 return Err(refuse(format!("nothing can follow `{ending}`")));
+            }
+            if matches!(step.get_ref(), Step::Run(run) if run.command.is_empty()) {
+                return Err(refuse("`command` is empty".to_owned()));
             }
             let path = match step.get_ref() {
                 Step::Write(write) => Some(&write.path),

@@ -4,13 +4,17 @@
 
 pub mod board;
 pub mod check;
+pub mod log_line;
 pub mod machine;
+pub mod markers;
 mod phase;
 mod select;
 mod status;
 pub mod story_file;
 
 pub use board::{Board, Entry, Kind};
+pub use log_line::LogLine;
+pub use markers::{Markers, TechSpec};
 pub use phase::{ContextFlags, Phase};
 pub use select::{Choice, Epics, NotFound, Place, find, next, next_where};
 pub use status::{Status, Word};

@@ -129,9 +129,15 @@ impl ClaudeReader {
         self.rejected = None;
         self.error = None;
         let mut events: Vec<AgentEvent> = message.items("content").iter().map(block).collect();
-        // A sub-agent's tokens are not part of the final total.
         if fields.text("parent_tool_use_id").is_none() {
             events.extend(self.message_usage(message));
+        } else {
+            // A sub-agent's tokens are not part of the final total, and its words are not the agent's own.
+            for event in &mut events {
+                if let AgentEvent::Text { subagent, .. } = event {
+                    *subagent = true;
+                }
+            }
         }
         events
     }
@@ -256,6 +262,7 @@ fn block(block: &Value) -> AgentEvent {
         "text" => AgentEvent::Text {
             text: block.string("text"),
             delta: false,
+            subagent: false,
         },
         "thinking" => AgentEvent::Thinking {
             text: block.string("thinking"),

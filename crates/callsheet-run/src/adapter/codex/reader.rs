@@ -103,6 +103,7 @@ impl CodexReader {
             "agent_message" if done => vec![AgentEvent::Text {
                 text: text(),
                 delta: false,
+                subagent: false,
             }],
             "reasoning" if done => vec![AgentEvent::Thinking { text: text() }],
             "error" if done => vec![AgentEvent::Warning {

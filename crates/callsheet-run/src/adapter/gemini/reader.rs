@@ -64,6 +64,7 @@ impl Reader for GeminiReader {
             "message" => vec![AgentEvent::Text {
                 text: fields.string("content"),
                 delta: fields.at("delta").as_bool() == Some(true),
+                subagent: false,
             }],
             "tool_use" => vec![self.call(&fields)],
             "tool_result" => self.tool_result(&fields),

@@ -34,6 +34,7 @@ impl Reader for OpencodeReader {
             "text" => vec![AgentEvent::Text {
                 text: part.string("text"),
                 delta: false,
+                subagent: false,
             }],
             "reasoning" => vec![AgentEvent::Thinking {
                 text: part.string("text"),

@@ -1,0 +1,48 @@
+//! What an agent said in a run, whole: events have long texts cut, records have all of them.
+
+use callsheet_store::{Run, Store, Stream, block_on};
+
+use super::ingest::lines;
+use crate::{AgentEvent, RunError, adapter};
+
+/// How many records are read at once.
+const PAGE: usize = 64;
+
+/// Returns the agent's own text in a run: every text, one right after the other, without those of agents that it started.
+///
+/// It is read out of the log again, by the reader of the adapter that the run was started with.
+pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
+    let Some(adapter) = adapter::of_run(run) else {
+        let name = adapter::name_of_run(run).unwrap_or_default();
+        let known = adapter::NAMES.iter().map(|name| (*name).to_owned());
+        return Err(RunError::Unknown {
+            what: "adapter",
+            name: name.to_owned(),
+            known: known.collect(),
+        });
+    };
+    let mut reader = adapter.reader();
+    let mut spoken = String::new();
+    let mut since = 0;
+    loop {
+        let records = block_on(store.log_since(run.id, since, PAGE, Some(Stream::Stdout)))?;
+        let Some(last) = records.last() else {
+            return Ok(spoken);
+        };
+        since = last.seq;
+        for record in &records {
+            for line in lines(&record.data) {
+                for event in reader.line(&line) {
+                    if let AgentEvent::Text {
+                        text,
+                        subagent: false,
+                        ..
+                    } = event
+                    {
+                        spoken.push_str(&text);
+                    }
+                }
+            }
+        }
+    }
+}
