@@ -53,6 +53,12 @@ impl Resolved {
         environment::isolated(self.runner.isolate, has_key)
     }
 
+    /// Tells whether the CLI takes a text for its system prompt, in an environment.
+    pub fn takes_system(&self, here: &BTreeMap<String, String>) -> bool {
+        self.adapter
+            .takes_system(&self.command, self.isolates(here))
+    }
+
     /// Reads the output as that of a recorded run of another adapter.
     pub fn plays(&mut self, recorded: &str) {
         if let Some(adapter) = adapter::find(recorded) {

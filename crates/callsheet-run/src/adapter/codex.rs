@@ -42,6 +42,10 @@ impl Adapter for Codex {
         native_candidates(program)
     }
 
+    fn takes_system(&self, _: &[String], isolated: bool) -> bool {
+        isolated
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(CodexReader::default())
     }

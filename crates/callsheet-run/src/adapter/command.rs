@@ -45,6 +45,10 @@ impl Adapter for CommandAdapter {
         })
     }
 
+    fn takes_system(&self, command: &[String], _: bool) -> bool {
+        command.iter().any(|part| part.contains("{system_file}"))
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(CommandReader)
     }

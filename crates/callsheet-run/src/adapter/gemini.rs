@@ -44,6 +44,10 @@ impl Adapter for Gemini {
         Ok(plan)
     }
 
+    fn takes_system(&self, _: &[String], isolated: bool) -> bool {
+        isolated
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::GeminiReader::default())
     }

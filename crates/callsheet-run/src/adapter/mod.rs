@@ -116,6 +116,13 @@ pub trait Adapter: Send + Sync {
         Vec::new()
     }
 
+    /// Tells whether a text for the system prompt can be given: `command` is the command line of the user, and `isolated` says
+    /// whether the CLI has a state folder of the run's own.
+    fn takes_system(&self, command: &[String], isolated: bool) -> bool {
+        let _ = (command, isolated);
+        true
+    }
+
     /// Returns what reads the output of one run.
     fn reader(&self) -> Box<dyn Reader>;
 }

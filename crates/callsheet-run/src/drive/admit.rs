@@ -32,6 +32,17 @@ impl Closed {
     }
 }
 
+/// Returns the account or runner that waits longest, and until when, in milliseconds since 1970.
+pub fn closed_until(store: &Store, project: &Project) -> Result<Option<(String, i64)>, RunError> {
+    let closed = Closed::read(store, project)?;
+    let now = now();
+    let all = closed.accounts.into_iter().chain(closed.runners);
+    let waiting = all.filter_map(|(name, standing)| Some((name, standing.until?)));
+    Ok(waiting
+        .filter(|(_, until)| *until > now)
+        .max_by_key(|(_, until)| *until))
+}
+
 /// What stands between a run and its start.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {

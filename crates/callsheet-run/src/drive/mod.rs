@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callsheet::Event;
-use callsheet_store::{Claim, Id, Project, Run, RunKind, Store};
+use callsheet_store::{BatchClaim, Claim, Id, Project, Run, RunKind, Store};
 use serde_json::Value;
 
-pub use admit::{Able, claim_next};
+pub use admit::{Able, claim_next, closed_until};
 pub use clocks::Expired;
 pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
@@ -95,6 +95,8 @@ pub struct PhaseJob<'a> {
     pub stories: &'a [String],
     /// Which attempt it is, from 1, which the agent has as `CALLSHEET_ATTEMPT`.
     pub attempt: u32,
+    /// The batch that it belongs to, and the number of the action there.
+    pub batch: Option<(&'a BatchClaim, u64)>,
 }
 
 /// The task that a run is for.

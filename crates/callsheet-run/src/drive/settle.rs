@@ -13,11 +13,11 @@ use super::end::{self, Scene};
 use super::folder::RunFolder;
 use super::ingest::{Batch, Ingest};
 use super::logged::Logged;
-use super::start::{PHASE, now};
+use super::start::PHASE;
 use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
-use super::worker::{Worker, is_lost};
+use super::worker::Worker;
 use super::{LEASE, Live, Place, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
@@ -57,12 +57,11 @@ fn unsettled(
     project: &Project,
     held: Option<&Workspace>,
 ) -> Result<Vec<Run>, RunError> {
-    let (now, here) = (now(), Worker::here()?.to_string());
+    let here = Worker::here()?.to_string();
     let mut running = block_on(store.running(project))?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
-        let left = run.lease_until.map(|until| until - now);
-        held.is_none() && worker == here || is_lost(Worker::is_alive(worker), left)
+        held.is_none() && worker == here || Worker::has_lost(worker, run.lease_until)
     });
     Ok(running)
 }

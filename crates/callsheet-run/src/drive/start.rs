@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use callsheet::Fingerprint;
-use callsheet_store::{Claim, NewRun, Record, Run, Stream, block_on};
+use callsheet_store::{BatchClaim, Claim, NewRun, Record, Run, Stream, block_on};
 use serde_json::{Value, json};
 
 use super::admit::{Admission, Closed};
@@ -199,8 +199,8 @@ pub(super) fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunErro
         kind: job.kind,
         parent: job.parent,
         task: job.task.map(|task| task.id),
-        request: request(job.runner, job.task.map(|task| task.terms)),
-        batch: None,
+        request: request_of(job),
+        batch: batch_of(job),
     };
     let task = job.task.map(|task| {
         let write = task.terms.scope.write.clone();
@@ -215,6 +215,22 @@ pub(super) fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunErro
     let worker = Worker::here()?.to_string();
     let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
     Ok((started.map_err(RunError::NotNow)?, note))
+}
+
+/// Returns the batch that a run belongs to, and the number of its action there.
+fn batch_of(job: &Job<'_>) -> Option<(BatchClaim, i64)> {
+    let (claim, action) = job.phase?.batch?;
+    Some((claim.clone(), i64::try_from(action).ok()?))
+}
+
+fn request_of(job: &Job<'_>) -> Value {
+    let mut request = request(job.runner, job.task.map(|task| task.terms));
+    if let Some(phase) = job.phase {
+        request["phase"] = json!(phase.command);
+        request["stories"] = json!(phase.stories);
+        request["attempt"] = json!(phase.attempt);
+    }
+    request
 }
 
 /// Returns what is asked for with a run, as it is stored.

@@ -62,6 +62,12 @@ impl Worker {
         })
     }
 
+    /// Tells whether the process of that name has lost what it held until then, in milliseconds since 1970.
+    pub(crate) fn has_lost(name: &str, lease_until: Option<i64>) -> bool {
+        let left = lease_until.map(|until| until - super::start::now());
+        is_lost(Self::is_alive(name), left)
+    }
+
     /// Tells whether the process of that name is still there.
     pub(crate) fn is_alive(name: &str) -> Alive {
         match Self::parse(name) {

@@ -2,8 +2,21 @@
 //!
 //! What is decided is decided in [`callsheet::sprint`]; this reads, locks and writes.
 
+mod agent;
+mod archive;
+mod begin;
 mod board_file;
+mod commit;
+mod context;
+mod crew;
+mod driver;
+mod hand;
 mod settings;
+mod wait;
 
+pub use archive::{Archived, archive};
+pub use begin::{Begun, fold, run};
 pub use board_file::{BoardFile, PLACES, Written};
+pub use crew::{Brief, Briefed, Crew};
+pub use driver::Stage;
 pub use settings::{Layout, SprintPaths, SprintSettings};

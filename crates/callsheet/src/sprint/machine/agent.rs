@@ -170,6 +170,9 @@ impl Batch {
             return;
         };
         cycle.last_keys.clone_from(&order.keys);
+        if let Some(run) = &ended.run {
+            cycle.runs.push((order.keys.clone(), run.clone()));
+        }
         match &ended.end {
             End::Completed if ended.violations.is_empty() => {
                 cycle.waits = 0;

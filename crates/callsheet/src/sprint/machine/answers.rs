@@ -200,6 +200,7 @@ impl Batch {
                 step.events
                     .push(events::cleanup_complete(moved.len(), keys));
                 cycle.commit = CommitStep::Over(cycle.commit().map(str::to_owned));
+                cycle.moved.extend(moved);
             }
             (Todo::Merge { .. }, Input::Merged { merged, .. }) => cycle.merged(merged),
             _ => return Err(Illegal(format!("action {id} has another kind of answer"))),

@@ -255,7 +255,8 @@ impl Batch {
     /// Asks for something to be done.
     pub(super) fn act(&mut self, cycle: Option<u32>, todo: Todo, step: &mut Step) -> ActionId {
         if let Todo::Agent(order) = &todo {
-            step.events.push(events::command_start(order));
+            let model = self.rules.review_model.as_deref();
+            step.events.push(events::command_start(order, model));
         }
         let action = self.number(cycle, todo);
         let id = action.id;

@@ -38,6 +38,12 @@ pub struct Cycle {
     /// How often the merge met a conflict.
     #[serde(default)]
     pub(super) conflicts: u32,
+    /// Its runs, each with the stories that it was for.
+    #[serde(default)]
+    pub(super) runs: Vec<(Vec<String>, String)>,
+    /// What was moved to the archive, and where it is now.
+    #[serde(default)]
+    pub(super) moved: Vec<(String, String)>,
 }
 
 /// A story on its way.
@@ -178,6 +184,8 @@ impl Cycle {
             waits: 0,
             commit_failures: 0,
             conflicts: 0,
+            runs: Vec::new(),
+            moved: Vec::new(),
         }
     }
 
@@ -192,6 +200,18 @@ impl Cycle {
             (Some(outcome), _) => *outcome == Outcome::Done,
             (None, decision) => *decision == Some(Decision::Done),
         })
+    }
+
+    /// Returns its runs, each with the stories that it was for.
+    pub fn runs(&self) -> impl Iterator<Item = (&[String], &str)> {
+        let runs = self.runs.iter();
+        runs.map(|(keys, run)| (keys.as_slice(), run.as_str()))
+    }
+
+    /// Returns the paths that it has moved to the archive: where they were, and where they are.
+    pub fn moved(&self) -> impl Iterator<Item = &str> {
+        let moved = self.moved.iter();
+        moved.flat_map(|(from, to)| [from.as_str(), to.as_str()])
     }
 
     pub(super) fn story(&mut self, key: &str) -> Option<&mut Story> {

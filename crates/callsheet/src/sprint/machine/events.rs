@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::action::AgentOrder;
+use super::action::{AgentOrder, Model};
 use super::input::{AgentEnded, End};
 use crate::Event;
 use crate::sprint::Phase;
@@ -121,13 +121,30 @@ fn command(kind: &str, order: &AgentOrder, message: &str) -> Event {
     )
 }
 
-pub(super) fn command_start(order: &AgentOrder) -> Event {
+pub(super) fn command_start(order: &AgentOrder, review_model: Option<&str>) -> Event {
     let message = match order.phase {
         Phase::CodeReview => format!("Review attempt {}", order.attempt),
         _ if order.background => "Started in the background".to_owned(),
         _ => "Started".to_owned(),
     };
-    command("command:start", order, &message)
+    let mut made = command("command:start", order, &message);
+    let model = review_model.filter(|_| order.model == Model::Review);
+    let flags = order.phase.context().map(|flags| {
+        json!({
+            "project_context": flags.project_context,
+            "discovery": flags.discovery,
+            "tech_spec": flags.tech_spec,
+        })
+    });
+    let more = [
+        ("attempt", json!(order.attempt)),
+        ("model", json!(model)),
+        ("background", json!(order.background)),
+        ("context", json!(flags)),
+    ];
+    let more = more.map(|(name, value)| (name.to_owned(), value));
+    made.payload.extend(more);
+    made
 }
 
 pub(super) fn command_end(order: &AgentOrder, ended: &AgentEnded) -> Event {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cycle::Cycle;
 use super::rules::{Rules, StopPolicy};
+use crate::sprint::markers::{Markers, Severity, TechSpec};
 use crate::sprint::{Phase, Status};
 
 /// The number of an action within its batch.
@@ -197,6 +198,24 @@ pub struct AgentEnded {
     pub spent: Spent,
 }
 
+impl AgentEnded {
+    /// Makes the end of an agent that was never started, or whose run says nothing.
+    pub fn without_run(end: End) -> Self {
+        Self {
+            run: None,
+            end,
+            heard: Heard::default(),
+            violations: Vec::new(),
+            spent: Spent::default(),
+        }
+    }
+
+    /// Makes the end of an agent that a stop has kept from starting.
+    pub fn interrupted() -> Self {
+        Self::without_run(End::Interrupted)
+    }
+}
+
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
@@ -226,25 +245,6 @@ pub enum End {
     },
 }
 
-/// How bad the findings of a review are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Severity {
-    /// Nothing was found.
-    Zero,
-    /// The least.
-    Low,
-    /// Not much.
-    Medium,
-    /// A lot.
-    High,
-    /// The worst.
-    Critical,
-    /// The reviewer did not say; this is never a success.
-    #[default]
-    Unknown,
-}
-
 /// The markers in an agent's own text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -263,6 +263,26 @@ pub struct Heard {
     pub fingerprint: Option<String>,
     /// The findings.
     pub findings: Vec<String>,
+}
+
+impl From<&Markers> for Heard {
+    fn from(markers: &Markers) -> Self {
+        let decisions = markers.tech_spec.iter();
+        let findings = markers.findings.iter();
+        Self {
+            severity: markers.severity,
+            critical: markers.critical,
+            tech_spec: decisions
+                .map(|(key, decision)| (key.clone(), *decision == TechSpec::Required))
+                .collect(),
+            complete: markers.complete,
+            blocked: markers.blocked,
+            fingerprint: markers.fingerprint.as_ref().map(ToString::to_string),
+            findings: findings
+                .map(|finding| format!("{}: {}", finding.severity.as_str(), finding.text))
+                .collect(),
+        }
+    }
 }
 
 /// What agents cost.

@@ -16,11 +16,12 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use crate::sprint::markers::Severity;
 pub use action::{Action, AgentOrder, Model, Todo};
 pub use batch::{Batch, BatchStatus, Illegal, Step};
 pub use cycle::{Cycle, Outcome, Story};
 pub use input::{
-    ActionId, AgentEnded, Chosen, ContextFound, End, Heard, Input, Merged, PhaseRecord, Severity,
-    Spec, Spent, Verified,
+    ActionId, AgentEnded, Chosen, ContextFound, End, Heard, Input, Merged, PhaseRecord, Spec,
+    Spent, Verified,
 };
 pub use rules::{Budget, Rules, StopPolicy};

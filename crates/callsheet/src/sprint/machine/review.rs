@@ -1,8 +1,9 @@
 //! The code-review loop: when a story is done, when it is blocked, when it is reviewed again.
 
 use super::cycle::{Decision, Story};
-use super::input::{Heard, Severity};
+use super::input::Heard;
 use super::rules::Rules;
+use crate::sprint::markers::Severity;
 
 /// From this review on, small findings no longer keep a story from being done.
 const ENOUGH: u32 = 3;

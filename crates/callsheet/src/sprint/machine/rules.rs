@@ -11,6 +11,9 @@ pub struct Rules {
     pub max_cycles: Option<u32>,
     /// How many cycles may run at once.
     pub parallel: u32,
+    /// The model of later code reviews, and of reviews in the background.
+    #[serde(default)]
+    pub review_model: Option<String>,
     /// From which code review on the review model is taken.
     pub review_model_after: u32,
     /// How many code reviews a story may have.
@@ -30,6 +33,7 @@ impl Default for Rules {
         Self {
             max_cycles: Some(2),
             parallel: 1,
+            review_model: Some("haiku".to_owned()),
             review_model_after: 2,
             max_code_reviews: 10,
             max_failures: 3,

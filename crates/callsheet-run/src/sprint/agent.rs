@@ -1,0 +1,261 @@
+//! One agent of a sprint: briefed, run, and what was observed of it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use callsheet::scope::ScopeGlobs;
+use callsheet::sprint::Markers;
+use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
+use callsheet_store::{BatchClaim, Run, RunKind, block_on};
+use serde_json::Value;
+
+use super::crew::{Brief, Briefed, Crew};
+use super::driver::Stage;
+use crate::account::Asker;
+use crate::document::{Status, document};
+use crate::drive::{self, Job, Live, PhaseJob, Watcher};
+use crate::{Class, Consequence, RunError};
+
+/// An agent that is to be run.
+pub(super) struct Assignment<'a> {
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) claim: BatchClaim,
+    pub(super) action: ActionId,
+    pub(super) order: AgentOrder,
+    /// The directory that it works in.
+    pub(super) cwd: PathBuf,
+    /// What it may not touch.
+    pub(super) excluded: Option<ScopeGlobs>,
+}
+
+impl Assignment<'_> {
+    /// Runs the agent, and returns what was observed.
+    pub(super) fn run(&self, stops: &AtomicUsize) -> Result<AgentEnded, RunError> {
+        let mut watcher = Watching {
+            crew: self.stage.crew,
+            action: self.action,
+            order: &self.order,
+            stops,
+        };
+        let brief = self.brief()?;
+        let briefed = match self.stage.crew.brief(&self.order, &brief) {
+            Ok(briefed) => briefed,
+            // What a project has written cannot be composed: another try would not help this story, but others may go on.
+            Err(RunError::Input(reason)) => {
+                let class = Class::Request.as_str().to_owned();
+                return Ok(AgentEnded::without_run(End::Failed { class, reason }));
+            }
+            Err(RunError::Store(error)) => return Err(error.into()),
+            Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
+        };
+        let stage = self.stage;
+        if !briefed.events.is_empty() {
+            let events = briefed.events.iter().cloned().map(Into::into).collect();
+            block_on(stage.store.append_events(stage.project, events))?;
+        }
+        let run = match self.drive(&briefed, &mut watcher) {
+            Ok(run) => run,
+            // The account waits for something; so does the phase.
+            Err(RunError::NotNow(_)) => {
+                let class = Class::Quota.as_str().to_owned();
+                let resets_at = None;
+                return Ok(AgentEnded::without_run(End::Limited { class, resets_at }));
+            }
+            Err(RunError::Store(error)) => return Err(error.into()),
+            Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
+        };
+        self.observed(&run)
+    }
+
+    fn drive(&self, briefed: &Briefed, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
+        let stage = self.stage;
+        let command = self.order.phase.command();
+        let takes_system = briefed.runner.takes_system(stage.environment);
+        let joined = briefed.system.as_deref().filter(|_| !takes_system);
+        let prompt = match joined {
+            Some(system) => format!("{system}\n\n{}", briefed.prompt),
+            None => briefed.prompt.clone(),
+        };
+        let job = Job {
+            store: stage.store,
+            project: stage.project,
+            home: stage.home,
+            cwd: &self.cwd,
+            kind: RunKind::First,
+            parent: None,
+            sealed: briefed.sealed,
+            prompt: &prompt,
+            system: briefed.system.as_deref().filter(|_| takes_system),
+            runner: &briefed.runner,
+            environment: stage.environment,
+            program: stage.program,
+            script: briefed.script.as_deref(),
+            most: briefed.most,
+            sandbox: briefed.sandbox.as_deref(),
+            asker: Asker::Person { probe: false },
+            task: None,
+            phase: Some(PhaseJob {
+                command,
+                stories: &self.order.keys,
+                attempt: self.order.attempt,
+                batch: Some((&self.claim, self.action)),
+            }),
+        };
+        drive::run(&job, watcher)
+    }
+
+    /// Returns what the prompt has to say beyond the order.
+    fn brief(&self) -> Result<Brief, RunError> {
+        let Some(failed) = &self.order.failed_run else {
+            return Ok(Brief::default());
+        };
+        let run = block_on(self.stage.store.run(self.stage.project, failed))?;
+        let known = document(&run);
+        let violations = self.violations(&run);
+        let mut previous = serde_json::json!({
+            "status": known["status"],
+            "exit_code": known["exit_code"],
+            "termination": known["termination"],
+            "class": known["class"],
+            "reason": known["reason"],
+            "changed_files": known["changed_files"],
+        });
+        if !violations.is_empty() {
+            previous["violations"] = violations.into();
+        }
+        Ok(Brief {
+            previous: Some(previous),
+            write_scope: Vec::new(),
+        })
+    }
+
+    /// Returns what was observed of a run that is over.
+    pub(super) fn observed(&self, run: &Run) -> Result<AgentEnded, RunError> {
+        let end = end_of(run);
+        let heard = if end == End::Completed {
+            let said = drive::spoken(self.stage.store, run)?;
+            Heard::from(&Markers::parse(self.order.phase, &said, &self.order.keys))
+        } else {
+            Heard::default()
+        };
+        Ok(AgentEnded {
+            run: Some(run.id.to_string()),
+            end,
+            heard,
+            violations: self.violations(run),
+            spent: spent(run),
+        })
+    }
+
+    fn violations(&self, run: &Run) -> Vec<String> {
+        let Some(excluded) = &self.excluded else {
+            return Vec::new();
+        };
+        let changed = changed_files(run).into_iter();
+        changed.filter(|path| excluded.matches(path)).collect()
+    }
+}
+
+/// Returns the files that an agent has changed.
+pub(super) fn changed_files(run: &Run) -> Vec<String> {
+    let outcome = run.outcome.as_ref();
+    let paths = outcome.and_then(|outcome| outcome["changed_files"].as_array());
+    let paths = paths.into_iter().flatten().filter_map(Value::as_str);
+    paths.map(str::to_owned).collect()
+}
+
+fn impossible(error: &RunError) -> End {
+    End::Impossible {
+        reason: error.to_string(),
+    }
+}
+
+/// Tells how a finished run counts for a sprint.
+fn end_of(run: &Run) -> End {
+    let known = document(run);
+    let word = |field: &str| known[field].as_str().unwrap_or_default().to_owned();
+    let class = serde_json::from_value::<Class>(known["class"].clone()).ok();
+    let status = serde_json::from_value::<Status>(known["status"].clone()).ok();
+    if status == Some(Status::Completed) {
+        return End::Completed;
+    }
+    let class_word = class.map_or("unknown", Class::as_str).to_owned();
+    let reason = match word("reason") {
+        reason if reason.is_empty() => format!("the agent failed ({class_word})"),
+        reason => reason,
+    };
+    let is_lost = known["settled"] == Value::Bool(true);
+    match class.map(Class::consequence) {
+        _ if status == Some(Status::Cancelled) => End::Interrupted,
+        Some(Consequence::Park) => End::Limited {
+            class: class_word,
+            resets_at: known["resets_at"].as_i64(),
+        },
+        Some(Consequence::StopAccount) => End::Impossible { reason },
+        Some(Consequence::Pause) if class == Some(Class::Network) => End::Limited {
+            class: class_word,
+            resets_at: None,
+        },
+        Some(Consequence::Pause) => End::Impossible { reason },
+        // It was cut off with the process that ran it.
+        _ if is_lost && class == Some(Class::Incomplete) => End::Interrupted,
+        _ => End::Failed {
+            class: class_word,
+            reason,
+        },
+    }
+}
+
+fn spent(run: &Run) -> Spent {
+    let outcome = run.outcome.as_ref();
+    let usage = outcome.map(|outcome| &outcome["usage"]);
+    let tokens = |field: &str| usage.and_then(|usage| usage[field].as_u64()).unwrap_or(0);
+    let wall = match (run.started_at, run.finished_at) {
+        (Some(start), Some(end)) => u64::try_from(end - start).unwrap_or(0),
+        _ => 0,
+    };
+    Spent {
+        tokens: tokens("input_tokens") + tokens("output_tokens"),
+        cost_usd: usage
+            .and_then(|usage| usage["cost_usd"].as_f64())
+            .unwrap_or(0.0),
+        wall_ms: wall,
+    }
+}
+
+/// Watches one agent among others.
+struct Watching<'a> {
+    crew: &'a dyn Crew,
+    action: ActionId,
+    order: &'a AgentOrder,
+    stops: &'a AtomicUsize,
+}
+
+impl Watcher for Watching<'_> {
+    fn live(&mut self, live: &Live<'_>) {
+        self.crew.live(self.action, self.order, live);
+    }
+
+    fn stops(&mut self) -> usize {
+        self.stops.load(Ordering::Relaxed)
+    }
+
+    fn note(&mut self, line: &str) {
+        self.crew.note(line);
+    }
+
+    fn say(&mut self, line: &str) {
+        self.crew.note(line);
+    }
+}
+
+/// Returns the patterns of what no agent may touch.
+pub(super) fn excluded(patterns: &[String]) -> Result<Option<ScopeGlobs>, RunError> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let globs = ScopeGlobs::new("default_exclude", patterns);
+    globs
+        .map(Some)
+        .map_err(|error| RunError::Input(error.to_string()))
+}

@@ -1,0 +1,132 @@
+//! How a batch comes into the hands of this process: begun, continued after a crash, or taken up after a stop.
+
+use callsheet::sprint::machine::{Batch, Cycle, Input, Rules};
+use callsheet_store::{
+    Batch as StoredBatch, BatchClaim, BatchPage, BatchStatus, Progress, Project, Store, block_on,
+};
+
+use super::driver::{Driver, LEASE, Stage};
+use crate::RunError;
+use crate::drive::{self, Place, Worker};
+
+/// How a batch began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It is a new one.
+    New,
+    /// It takes up what an earlier one left.
+    TakenUp,
+    /// It is one that a process which is gone has begun.
+    Continued,
+}
+
+/// Runs a batch to its end; `rules` are those of a new one.
+pub fn run(
+    stage: &Stage<'_>,
+    rules: Rules,
+    begun: &mut dyn FnMut(Begun, &StoredBatch),
+) -> Result<Batch, RunError> {
+    let place = Place {
+        store: stage.store,
+        project: stage.project,
+        home: stage.home,
+    };
+    drive::settle(&place, None)?;
+    let (how, claim, batch, seq) = match block_on(stage.store.open_batch(stage.project))? {
+        Some(open) => {
+            let claim = take(stage.store, &open)?;
+            let (batch, seq) = fold(stage.store, stage.project, &claim.batch)?;
+            (Begun::Continued, claim, batch, seq)
+        }
+        None => start(stage, rules)?,
+    };
+    begun(how, &claim.batch);
+    Driver::new(stage, claim, batch, seq)?.drive()
+}
+
+/// Returns the state of a batch, from its journal, and the number of its last entry.
+pub fn fold(
+    store: &Store,
+    project: &Project,
+    batch: &StoredBatch,
+) -> Result<(Batch, i64), RunError> {
+    let (mut state, mut seq) = (Batch::default(), 0);
+    for entry in block_on(store.journal(project, batch.id, 0))? {
+        let bad = |why: String| {
+            let id = batch.id;
+            RunError::Input(format!("entry {} of batch `{id}`: {why}", entry.seq))
+        };
+        let input: Input =
+            serde_json::from_value(entry.entry.clone()).map_err(|error| bad(error.to_string()))?;
+        state = state.step(input).map_err(|illegal| bad(illegal.0))?.0;
+        seq = entry.seq;
+    }
+    Ok((state, seq))
+}
+
+/// Takes over a batch whose process is gone.
+fn take(store: &Store, open: &StoredBatch) -> Result<BatchClaim, RunError> {
+    let busy = || {
+        let why = format!("batch `{}` is running in another process", open.id);
+        RunError::NotNow(why)
+    };
+    let is_free = open.lease_until.is_none() || Worker::has_lost(&open.worker, open.lease_until);
+    if !is_free {
+        return Err(busy());
+    }
+    let worker = Worker::here()?.to_string();
+    block_on(store.take_batch(open, &worker, LEASE))?.ok_or_else(busy)
+}
+
+fn start(stage: &Stage<'_>, rules: Rules) -> Result<(Begun, BatchClaim, Batch, i64), RunError> {
+    let (store, project) = (stage.store, stage.project);
+    let carried = left(store, project)?;
+    let how = if carried.is_empty() {
+        Begun::New
+    } else {
+        Begun::TakenUp
+    };
+    let settings = serde_json::to_value(&rules)
+        .map_err(|error| RunError::Input(format!("the rules of the batch: {error}")))?;
+    let worker = Worker::here()?.to_string();
+    let begin = move |id: callsheet_store::Id| {
+        let input = Input::Started {
+            batch: id.to_string(),
+            rules: rules.clone(),
+            carried: carried.clone(),
+        };
+        let entry = serde_json::to_value(&input).unwrap_or_default();
+        let events = Batch::default().step(input).map(|(_, step)| step.events);
+        Progress {
+            entries: vec![entry],
+            events: events
+                .unwrap_or_default()
+                .into_iter()
+                .map(Into::into)
+                .collect(),
+        }
+    };
+    let claim = block_on(store.start_batch(project, settings, &worker, LEASE, begin))?;
+    let (batch, seq) = fold(store, project, &claim.batch)?;
+    Ok((how, claim, batch, seq))
+}
+
+/// Returns the cycles that the batch before has left, where somebody stopped it or it could not go on.
+fn left(store: &Store, project: &Project) -> Result<Vec<Cycle>, RunError> {
+    let page = BatchPage {
+        offset: 0,
+        limit: 1,
+    };
+    let last = block_on(store.batches(project, page))?.batches.pop();
+    let was_cut = |batch: &StoredBatch| {
+        matches!(
+            batch.status,
+            Some(BatchStatus::Stopped | BatchStatus::Error)
+        )
+    };
+    let Some(last) = last.filter(was_cut) else {
+        return Ok(Vec::new());
+    };
+    let (state, _) = fold(store, project, &last)?;
+    Ok(state.open_cycles().cloned().collect())
+}

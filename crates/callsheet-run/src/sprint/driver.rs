@@ -1,0 +1,354 @@
+//! The driver of a batch: does what the machine says, and puts what happened on record before anything follows from it.
+//!
+//! Agents run in threads of their own; everything else is done here, one after the other. A process that is killed leaves a
+//! journal, and whoever comes next goes on from there.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use callsheet::sprint::machine::{
+    Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
+};
+use callsheet_store::{
+    BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
+};
+use serde_json::Value;
+
+use super::agent::{Assignment, excluded};
+use super::crew::Crew;
+use super::wait::Waiting;
+use super::{BoardFile, Layout, SprintSettings};
+use crate::RunError;
+
+/// How long a claim on a batch lasts without a heartbeat.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+
+/// How often somebody looks whether the batch is to stop.
+const TICK: Duration = Duration::from_millis(200);
+
+/// How often the claim is renewed.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Where a sprint takes place.
+pub struct Stage<'a> {
+    /// Where everything is kept.
+    pub store: &'a Store,
+    /// The project.
+    pub project: &'a Project,
+    /// The root of the project.
+    pub root: &'a Path,
+    /// The directory of what the program keeps for the project.
+    pub home: &'a Path,
+    /// What the project sets about its sprints.
+    pub settings: &'a SprintSettings,
+    /// Where the files of the sprint are.
+    pub layout: &'a Layout,
+    /// What no agent may touch.
+    pub exclude: &'a [String],
+    /// The environment of this process.
+    pub environment: &'a BTreeMap<String, String>,
+    /// This program.
+    pub program: &'a Path,
+    /// The program around it.
+    pub crew: &'a dyn Crew,
+}
+
+/// A batch in the hands of this process.
+pub(super) struct Driver<'a> {
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) claim: BatchClaim,
+    pub(super) batch: Batch,
+    /// The number of the last entry of the journal.
+    pub(super) seq: i64,
+    pub(super) board: BoardFile,
+    /// What is to be done, the oldest first.
+    pub(super) todo: VecDeque<Action>,
+    /// What was begun by a process that is gone.
+    inherited: BTreeSet<ActionId>,
+    /// How often each agent, and each wait, was asked to stop.
+    running: BTreeMap<ActionId, Arc<AtomicUsize>>,
+    asked: Option<StopPolicy>,
+    beaten: Instant,
+}
+
+/// What a thread of an agent comes back with.
+type Answer = Result<Input, RunError>;
+
+impl<'a> Driver<'a> {
+    pub(super) fn new(
+        stage: &'a Stage<'a>,
+        claim: BatchClaim,
+        batch: Batch,
+        seq: i64,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            board: BoardFile::find(stage.root, stage.settings, stage.layout)?,
+            todo: batch.open().cloned().collect(),
+            inherited: batch.open().map(|action| action.id).collect(),
+            running: BTreeMap::new(),
+            asked: None,
+            beaten: Instant::now(),
+            stage,
+            claim,
+            batch,
+            seq,
+        })
+    }
+
+    /// Drives the batch to its end.
+    pub(super) fn drive(mut self) -> Result<Batch, RunError> {
+        let (sender, answers) = channel();
+        std::thread::scope(|scope| {
+            let driven = self.go(scope, &sender, &answers);
+            if driven.is_err() {
+                // Agents must not outlive whoever puts them on record.
+                for stops in self.running.values() {
+                    stops.store(2, Ordering::Relaxed);
+                }
+            }
+            driven
+        })?;
+        Ok(self.batch)
+    }
+
+    fn go<'s>(
+        &mut self,
+        scope: &'s Scope<'s, '_>,
+        sender: &Sender<Answer>,
+        answers: &Receiver<Answer>,
+    ) -> Result<(), RunError>
+    where
+        'a: 's,
+    {
+        while self.batch.status().is_none() {
+            if let Some(action) = self.todo.pop_front() {
+                if let Some(input) = self.act(&action, scope, sender)? {
+                    self.feed(input)?;
+                }
+                continue;
+            }
+            match answers.recv_timeout(TICK) {
+                Ok(answer) => {
+                    let input = answer?;
+                    if let Some(action) = input.action() {
+                        self.running.remove(&action);
+                    }
+                    self.feed(input)?;
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Renews the claim, and looks whether the batch is to stop.
+    fn look(&mut self) -> Result<(), RunError> {
+        let stage = self.stage;
+        if self.beaten.elapsed() >= HEARTBEAT {
+            self.beaten = Instant::now();
+            if !block_on(stage.store.heartbeat_batch(&self.claim, LEASE))? {
+                let id = self.claim.batch.id;
+                let why = format!("batch `{id}` was taken over by another process");
+                return Err(RunError::NotNow(why));
+            }
+            let asked = block_on(stage.store.batch_stop(&self.claim))?;
+            if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {
+                self.stop(policy)?;
+            }
+        }
+        match stage.crew.stops() {
+            0 => Ok(()),
+            1 => self.stop(stage.settings.stop),
+            _ => self.stop(StopPolicy::Cancel),
+        }
+    }
+
+    fn stop(&mut self, policy: StopPolicy) -> Result<(), RunError> {
+        let is_news = match self.asked {
+            None => true,
+            Some(asked) => asked != policy && policy == StopPolicy::Cancel,
+        };
+        if is_news && self.batch.status().is_none() {
+            self.asked = Some(policy);
+            self.feed(Input::Stopped { policy })?;
+        }
+        Ok(())
+    }
+
+    /// Puts an input on record, with everything that follows from it.
+    pub(super) fn feed(&mut self, input: Input) -> Result<(), RunError> {
+        let run = match &input {
+            Input::AgentEnded { ended, .. } => ended.run.as_deref().and_then(|id| id.parse().ok()),
+            _ => None,
+        };
+        let entry = serde_json::to_value(&input)
+            .map_err(|error| RunError::Input(format!("an entry of the journal: {error}")))?;
+        let (batch, step) = (self.batch.clone().step(input)).map_err(|illegal| {
+            RunError::Input(format!("the journal of the batch: {}", illegal.0))
+        })?;
+        let events = step.events.into_iter().map(|event| NewEvent {
+            run: run.filter(|_| event.kind == "command:end"),
+            event,
+        });
+        let progress = Progress {
+            entries: vec![entry],
+            events: events.collect(),
+        };
+        let (store, told) = (self.stage.store, progress.events.clone());
+        let recorded = match batch.status() {
+            Some(status) => {
+                block_on(store.end_batch(&self.claim, self.seq, stored(status), progress))?
+            }
+            None => block_on(store.record(&self.claim, self.seq, progress))?,
+        };
+        self.seq = recorded.seq;
+        self.batch = batch;
+        self.todo.extend(step.actions);
+        let told: Vec<_> = told.into_iter().map(|new| new.event).collect();
+        self.stage.crew.told(&self.batch, &told);
+        if let Some(stop) = recorded.stop {
+            self.stop(policy(&stop.policy))?;
+        }
+        Ok(())
+    }
+
+    /// Does an action, or begins it; what takes long answers later.
+    fn act<'s>(
+        &mut self,
+        action: &Action,
+        scope: &'s Scope<'s, '_>,
+        sender: &Sender<Answer>,
+    ) -> Result<Option<Input>, RunError>
+    where
+        'a: 's,
+    {
+        match &action.todo {
+            Todo::Agent(order) => {
+                let assignment = self.assign(action.id, order)?;
+                if let Some(known) = self.known(&assignment)? {
+                    return Ok(Some(known));
+                }
+                if self.batch.is_stopping() {
+                    let ended = AgentEnded::interrupted();
+                    return Ok(Some(Input::AgentEnded {
+                        action: action.id,
+                        ended,
+                    }));
+                }
+                let stops = self.begin(action.id);
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let action = assignment.action;
+                    let ended = assignment.run(&stops);
+                    let input = ended.map(|ended| Input::AgentEnded { action, ended });
+                    // Nobody listens any more where the driver has failed.
+                    let _ = sender.send(input);
+                });
+                Ok(None)
+            }
+            Todo::Wait { resets_at, nth } => {
+                let stops = self.begin(action.id);
+                let waiting = Waiting {
+                    stage: self.stage,
+                    action: action.id,
+                    resets_at: *resets_at,
+                    nth: *nth,
+                };
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let action = waiting.action;
+                    let waited = waiting.wait(&stops);
+                    let _ = sender.send(waited.map(|()| Input::Waited { action }));
+                });
+                Ok(None)
+            }
+            Todo::Cancel { action } => {
+                if let Some(stops) = self.running.get(action) {
+                    stops.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(None)
+            }
+            _ => self.hand(action).map(Some),
+        }
+    }
+
+    fn begin(&mut self, action: ActionId) -> Arc<AtomicUsize> {
+        let stops = Arc::new(AtomicUsize::new(0));
+        self.running.insert(action, Arc::clone(&stops));
+        stops
+    }
+
+    fn assign(&self, action: ActionId, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        Ok(Assignment {
+            stage: self.stage,
+            claim: self.claim.clone(),
+            action,
+            order: order.clone(),
+            cwd: self.cwd(),
+            excluded: excluded(self.stage.exclude)?,
+        })
+    }
+
+    fn cwd(&self) -> PathBuf {
+        self.stage.root.to_owned()
+    }
+
+    /// Returns what is known of an agent that a process which is gone has run.
+    fn known(&self, assignment: &Assignment<'_>) -> Result<Option<Input>, RunError> {
+        if !self.inherited.contains(&assignment.action) {
+            return Ok(None);
+        }
+        let (stage, batch) = (self.stage, self.claim.batch.id);
+        let runs = block_on(stage.store.runs_of_batch(stage.project, batch))?;
+        let action = i64::try_from(assignment.action).unwrap_or(i64::MAX);
+        let run = runs
+            .iter()
+            .rev()
+            .find(|run| run.batch == Some((batch, action)));
+        let Some(run) = run else {
+            return Ok(None);
+        };
+        Ok(Some(Input::AgentEnded {
+            action: assignment.action,
+            ended: assignment.observed(run)?,
+        }))
+    }
+
+    /// Returns the paths that agents changed for stories, and those that a sprint itself changes.
+    pub(super) fn paths_of(
+        &self,
+        cycle: Option<u32>,
+        keys: &[String],
+    ) -> Result<BTreeSet<String>, RunError> {
+        let mut paths = BTreeSet::new();
+        let cycles = self.batch.open_cycles();
+        let runs = cycles.filter(|open| Some(open.number) == cycle);
+        for (stories, run) in runs.flat_map(callsheet::sprint::machine::Cycle::runs) {
+            if !stories.iter().any(|key| keys.contains(key)) {
+                continue;
+            }
+            let run = block_on(self.stage.store.run(self.stage.project, run))?;
+            paths.extend(super::agent::changed_files(&run));
+        }
+        Ok(paths)
+    }
+}
+
+fn stored(status: BatchStatus) -> StoredStatus {
+    match status {
+        BatchStatus::Completed => StoredStatus::Completed,
+        BatchStatus::AllDone => StoredStatus::AllDone,
+        BatchStatus::Stopped => StoredStatus::Stopped,
+        BatchStatus::Error => StoredStatus::Error,
+    }
+}
+
+fn policy(word: &str) -> StopPolicy {
+    serde_json::from_value(Value::from(word)).unwrap_or_default()
+}
