@@ -42,7 +42,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = 'magic'\n",
-        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`",
+        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
     ),
     (
         "missing = 'strict'\n",
