@@ -11,13 +11,22 @@ use crate::profiles;
 use crate::project::Project;
 use crate::settings::merge_under;
 
-/// Returns the input of a recipe: command line over document over settings.
-pub(crate) fn read(
-    project: &Project,
-    recipe: &Recipe,
-    document: Option<&str>,
-    defines: &[String],
-) -> Result<Value, Failure> {
+/// What somebody asks a recipe for, before the settings of the project fill the rest.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    fields: Map<String, Value>,
+    /// The file that they came from, for errors.
+    pub(crate) file: Option<String>,
+}
+
+impl From<Map<String, Value>> for Document {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self { fields, file: None }
+    }
+}
+
+/// Returns what a document and the command line set; the command line wins.
+pub(crate) fn read(document: Option<&str>, defines: &[String]) -> Result<Document, Failure> {
     let mut fields = match document {
         None => Map::new(),
         Some(name) => match parse(name, &text(name)?)? {
@@ -34,16 +43,25 @@ pub(crate) fn read(
     for define in defines {
         set(&mut fields, define)?;
     }
-    merge_under(
-        &mut fields,
-        &project
-            .settings
-            .defaults(&recipe.name, recipe.schema.fields()),
-    );
-    if recipe.prepare == Preparation::Run {
-        profiles::fill(project, &mut fields)?;
+    let file = document.filter(|name| *name != "-").map(str::to_owned);
+    Ok(Document { fields, file })
+}
+
+impl Document {
+    /// Returns the input of a recipe: what is set here, over the settings of the project.
+    pub(crate) fn complete(self, project: &Project, recipe: &Recipe) -> Result<Value, Failure> {
+        let mut fields = self.fields;
+        merge_under(
+            &mut fields,
+            &project
+                .settings
+                .defaults(&recipe.name, recipe.schema.fields()),
+        );
+        if recipe.prepare == Preparation::Run {
+            profiles::fill(project, &mut fields)?;
+        }
+        Ok(Value::Object(fields))
     }
-    Ok(Value::Object(fields))
 }
 
 fn not_an_object(value: &Value) -> String {

@@ -4,10 +4,10 @@ use callsheet::check::Finding;
 use callsheet::inputs::Disk;
 use callsheet::redact::Level;
 use callsheet::tokens::Encoding;
-use callsheet::{Budget, Composition, ErrorKind, Options, Seal, compose};
+use callsheet::{Budget, Composition, ErrorKind, Options, Recipe, Seal, compose};
 
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Document};
 use crate::output::Output;
 use crate::progress;
 use crate::project::Project;
@@ -167,52 +167,64 @@ impl InputArgs {
             }
             defines.push(format!("prompts_dir={}", from_here(folder)?));
         }
-        let input = input::read(project, recipe, self.input.as_deref(), &defines)?;
-        let shown = self.input.as_deref().filter(|name| *name != "-");
-        let disk = match keeping {
-            Keeping::Nothing => Disk::default(),
-            Keeping::Seal => Disk::watched(),
-        };
-        let inputs = project.inputs(&disk)?;
-        let options = &Options {
-            redact_key: project.settings.redact_key(),
-            ..*options
-        };
-        let composed = progress::during("composing", || {
-            let composition = compose(recipe, &input, &inputs, options)?;
-            let seal = match keeping {
-                Keeping::Nothing => None,
-                Keeping::Seal => Some(Seal::of(&composition, recipe, &input, &inputs, options)?),
-            };
-            Ok(Composed {
-                composition,
-                seal,
-                findings: None,
-            })
-        });
-        composed.map_err(|error: callsheet::Error| {
-            match error.kind() {
-                ErrorKind::BadInput => {}
-                ErrorKind::NoChange => {
-                    return Failure::from(error).hint(
-                        "`-D range=main..HEAD` takes commits, `-D staged:=true` what is staged",
-                    );
-                }
-                _ => return error.into(),
-            }
-            let error = match shown {
-                Some(file) => error.at(file, None),
-                None => error,
-            };
-            let failure = Failure::from(error).hint(format!(
-                "`callsheet schema {name}` prints what the recipe takes"
-            ));
-            if project.settings.recipes.contains_key(name) {
-                return failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
-            }
-            failure
-        })
+        let document = input::read(self.input.as_deref(), &defines)?;
+        compose_document(project, recipe, document, options, keeping)
     }
+}
+
+/// Composes a recipe of the project for a document, and seals the prompt if it is to be kept.
+pub(crate) fn compose_document(
+    project: &Project,
+    recipe: &Recipe,
+    document: Document,
+    options: &Options,
+    keeping: Keeping,
+) -> Result<Composed, Failure> {
+    let shown = document.file.clone();
+    let input = document.complete(project, recipe)?;
+    let disk = match keeping {
+        Keeping::Nothing => Disk::default(),
+        Keeping::Seal => Disk::watched(),
+    };
+    let inputs = project.inputs(&disk)?;
+    let options = &Options {
+        redact_key: project.settings.redact_key(),
+        ..*options
+    };
+    let composed = progress::during("composing", || {
+        let composition = compose(recipe, &input, &inputs, options)?;
+        let seal = match keeping {
+            Keeping::Nothing => None,
+            Keeping::Seal => Some(Seal::of(&composition, recipe, &input, &inputs, options)?),
+        };
+        Ok(Composed {
+            composition,
+            seal,
+            findings: None,
+        })
+    });
+    composed.map_err(|error: callsheet::Error| {
+        match error.kind() {
+            ErrorKind::BadInput => {}
+            ErrorKind::NoChange => {
+                return Failure::from(error)
+                    .hint("`-D range=main..HEAD` takes commits, `-D staged:=true` what is staged");
+            }
+            _ => return error.into(),
+        }
+        let error = match shown {
+            Some(file) => error.at(file, None),
+            None => error,
+        };
+        let name = &recipe.name;
+        let failure = Failure::from(error).hint(format!(
+            "`callsheet schema {name}` prints what the recipe takes"
+        ));
+        if project.settings.recipes.contains_key(name) {
+            return failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
+        }
+        failure
+    })
 }
 
 /// A folder named on the command line is relative to the current folder, not to the root.

@@ -94,35 +94,35 @@ impl Project {
 
     /// Returns the names of the project's own recipes, sorted, with their folders.
     pub(crate) fn own_recipes(&self) -> Result<BTreeMap<String, PathBuf>, Failure> {
-        let folder = self.root.join(RECIPES);
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(BTreeMap::new());
-            }
-            Err(cause) => {
-                return Err(Failure::refused(
-                    &format!("cannot read `{RECIPES}`"),
-                    &cause,
-                ));
-            }
-        };
         let mut names = BTreeMap::new();
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.join(RECIPE_FILE).is_file()
-                && let Ok(name) = entry.file_name().into_string()
-            {
-                names.insert(name, path);
+        for (name, path) in children(&self.root.join(RECIPES), RECIPES)? {
+            if path.is_dir() {
+                let below = children(&path, &format!("{RECIPES}/{name}"))?;
+                let below = below
+                    .into_iter()
+                    .map(|(end, path)| (format!("{name}/{end}"), path));
+                names.extend(below);
             }
+            names.insert(name, path);
         }
+        names.retain(|_, path| path.join(RECIPE_FILE).is_file());
         Ok(names)
     }
+}
+
+/// Returns what stands in a folder, by name; a folder that does not exist has nothing.
+fn children(folder: &Path, shown: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries.flatten(),
+        Err(cause) if matches!(cause.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
+        Err(cause) => {
+            return Err(Failure::refused(&format!("cannot read `{shown}`"), &cause));
+        }
+    };
+    let named =
+        entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
+    Ok(named.collect())
 }
 
 /// Reads the settings file, where there is one.

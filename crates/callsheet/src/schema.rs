@@ -52,6 +52,29 @@ impl Schema {
             .map(String::as_str)
     }
 
+    /// Sets the default of a field; one that the schema does not have, or does not allow, is an error.
+    pub(crate) fn set_default(&mut self, name: &str, value: Value) -> Result<(), Error> {
+        let known = || properties(&self.document).is_some_and(|known| known.contains_key(name));
+        if !known() {
+            let detail = format!("the schema has no field `{name}`");
+            return Err(Error::new(ErrorKind::BadRecipe, detail).expecting(name, self.fields()));
+        }
+        let alone = Value::Object([(name.to_owned(), value.clone())].into_iter().collect());
+        let at = format!("/{name}");
+        let mut problems = self.problems(&alone).into_iter();
+        if let Some(problem) = problems.find(|problem| problem.instance_path.starts_with(&at)) {
+            return Err(problem.error);
+        }
+        let field = self
+            .document
+            .get_mut("properties")
+            .and_then(|all| all.get_mut(name));
+        if let Some(Value::Object(field)) = field {
+            field.insert("default".to_owned(), value);
+        }
+        Ok(())
+    }
+
     /// Checks an input and fills in the defaults that the schema declares.
     pub fn apply(&self, input: &Value) -> Result<Map<String, Value>, Error> {
         let mut problems = self

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::section::Section;
+use crate::section::{Role, Section};
 use crate::trace::{Span, Transform};
 
 /// The layer and source of bytes that belong to the recipe as a whole.
@@ -52,6 +52,9 @@ pub struct SourceMap {
     /// Where each section stands, in the order of the sections.
     #[serde(skip)]
     pub places: Vec<SectionPlace>,
+    /// Where each message stands, and who it is from; a section that shares its message with no other is one.
+    #[serde(skip)]
+    pub messages: Vec<(Role, Range<usize>)>,
 }
 
 /// Where a section stands in the prompt.
@@ -95,6 +98,7 @@ impl SourceMap {
             schema: SCHEMA.to_owned(),
             spans: out,
             places: mapped,
+            messages: Vec::new(),
         }
     }
 

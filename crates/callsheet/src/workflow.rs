@@ -12,6 +12,9 @@ use crate::template::yaml::{self, Entry, Kind};
 use crate::{Error, ErrorKind};
 
 mod expand;
+mod fill;
+
+pub use fill::{Filled, fill};
 
 /// The number of bytes a resolved value may have.
 pub const VALUE_LIMIT: usize = 64 * 1024;

@@ -17,13 +17,22 @@ use serde_json::{Value, json};
 use corpus::{Case, Witness};
 
 /// Fewer cases than these mean that the corpus was not found, not that it is small.
-const LEAST: [(&str, usize); 7] = [
+const LEAST: [(&str, usize); 16] = [
     ("injection", 45),
     ("layers", 40),
     ("messages", 50),
     ("pack", 12),
     ("review", 12),
     ("run", 40),
+    ("sprint/code-review", 1),
+    ("sprint/commit", 5),
+    ("sprint/create-story", 2),
+    ("sprint/dev-story", 17),
+    ("sprint/discovery", 1),
+    ("sprint/project-context", 3),
+    ("sprint/story-review", 2),
+    ("sprint/tech-spec", 1),
+    ("sprint/tech-spec-review", 1),
     ("user", 10),
 ];
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::Recipe;
-use callsheet::recipe::{built_in, built_in_names};
+use callsheet::recipe::{built_in, built_in_names, is_name};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -177,11 +177,7 @@ fn eject(project: &Project, name: &str, copy: &str, out: Output) -> Result<ExitC
             );
         }
     };
-    if copy.is_empty()
-        || copy.starts_with('.')
-        || copy.contains(['/', '\\'])
-        || copy.contains(char::is_control)
-    {
+    if !is_name(copy) || copy.split('/').any(|word| word.starts_with('.')) {
         return Err(Failure::input(format!("`{copy}` is no name for a recipe")));
     }
     let shown = format!("{RECIPES}/{copy}");

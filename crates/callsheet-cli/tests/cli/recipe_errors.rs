@@ -32,7 +32,7 @@ fn an_unknown_key() {
     insta::assert_snapshot!(check(&[("recipe.toml", "\ndescripton = 'a'\n")]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:2: unknown field `descripton`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `defaults`, `messages`, `frames`, `layers`
       did you mean `description`?
     --- stderr
     error: 1 recipe checked, 1 problem found
@@ -246,7 +246,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`
+    callsheet/recipes/mine/recipe.toml:1: unknown field `a`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `defaults`, `messages`, `frames`, `layers`
     callsheet/recipes/other/recipe.toml:2: a layer cannot be named `frame`
     --- stderr
     error: 3 recipes checked, 2 problems found

@@ -136,6 +136,10 @@ pub(super) fn apply(
                 .ok_or_else(|| required_is_too_much(&plan, budget))?;
             plan.drop_section(next);
             dropped.push(next);
+            // Several sections in one message have a size that is not the sum of theirs.
+            if plan.prompt.has_joins() {
+                plan.total = plan.real();
+            }
         }
         plan.total = plan.real();
         if budget.allows(plan.total) {
@@ -199,7 +203,12 @@ impl Plan {
             sizes,
             prompt,
         };
-        for (number, (wrap, members)) in plan.prompt.groups().into_iter().enumerate() {
+        let lists = plan
+            .prompt
+            .blocks()
+            .into_iter()
+            .flat_map(|block| block.lists);
+        for (number, (wrap, members)) in lists.enumerate() {
             let frame = ruler.measure(&wrap.open).with(ruler.measure(&wrap.close));
             plan.groups.push((0, frame, ruler.between(&wrap.separator)));
             for index in members {

@@ -21,30 +21,34 @@ pub(super) fn frame(
     fields: &Map<String, Value>,
     gathered: &mut Gathered,
 ) -> Result<String, Error> {
-    let outer = recipe.frame_of(recipe.frame.as_deref(), fields)?;
-    let mut inner = BTreeMap::new();
+    let mut frames = BTreeMap::new();
     for layer in &recipe.layers {
-        inner.insert(
-            layer.name.as_str(),
-            recipe.frame_of(layer.frame.as_deref(), fields)?,
-        );
+        // A message stands in no other frame.
+        let rule = layer
+            .message
+            .as_ref()
+            .and_then(|name| recipe.messages.get(name));
+        let around = rule.map_or(&recipe.frame, |rule| &rule.frame);
+        let own = recipe.frame_of(layer.frame.as_deref(), fields)?;
+        let around = recipe.frame_of(around.as_deref(), fields)?;
+        frames.insert(layer.name.as_str(), [own, around]);
     }
     let unique = recipe
         .unique
         .as_ref()
         .map_or(Ok(false), |unique| unique.holds(fields))?;
     let suffix = if unique {
-        free_suffix(&outer, &inner, &gathered.sections)
+        free_suffix(&frames, &gathered.sections)
     } else {
         String::new()
     };
     for section in &mut gathered.sections {
-        let Some(frame) = inner.get(section.layer.as_str()) else {
+        let Some([frame, around]) = frames.get(section.layer.as_str()) else {
             continue;
         };
         gathered
             .events
-            .extend(collision(section, &[frame, &outer], &suffix));
+            .extend(collision(section, &[frame, around], &suffix));
         (section.open, section.close) = frame.around(&section.name, section.body.text(), &suffix);
         section.escape = frame.escape;
     }
@@ -52,13 +56,11 @@ pub(super) fn frame(
 }
 
 /// Returns the shortest suffix with which no tag occurs in any body.
-fn free_suffix(outer: &Frame, inner: &BTreeMap<&str, Frame>, sections: &[Section]) -> String {
+fn free_suffix(frames: &BTreeMap<&str, [Frame; 2]>, sections: &[Section]) -> String {
     let free = |suffix: &String| {
         sections.iter().all(|section| {
-            let frames = inner.get(section.layer.as_str()).into_iter().chain([outer]);
-            frames
-                .into_iter()
-                .all(|frame| !frame.tag_occurs(suffix, section.body.text()))
+            let mut frames = frames.get(section.layer.as_str()).into_iter().flatten();
+            frames.all(|frame| !frame.tag_occurs(suffix, section.body.text()))
         })
     };
     suffixes().find(free).unwrap_or_default()

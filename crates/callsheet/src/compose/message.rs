@@ -28,19 +28,17 @@ pub(crate) struct Cut {
     /// Whether all system messages are joined into one, and with what between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     single_system: Option<String>,
-    /// Who each section is from, and where it stands with its frame.
+    /// Who each message is from, and where it stands with its frames.
     placed: Vec<(Role, Range<usize>)>,
 }
 
 impl Cut {
     /// Returns how a prompt is cut that was rendered with `map`.
     pub(crate) fn of(prompt: &Prompt, map: &SourceMap) -> Self {
-        let sections = prompt.sections.iter().zip(&map.places);
-        let placed = sections.map(|(section, place)| (section.role, place.framed.clone()));
         Self {
             shape: prompt.shape,
             single_system: prompt.single_system.then(|| prompt.outer.separator.clone()),
-            placed: placed.collect(),
+            placed: map.messages.clone(),
         }
     }
 

@@ -4,12 +4,13 @@ mod budget;
 mod document;
 mod framing;
 mod gather;
+mod limits;
 mod message;
 mod render;
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use budget::Budget;
 pub(crate) use document::SCHEMA as COMPOSITION;
@@ -18,18 +19,20 @@ pub(crate) use message::Cut;
 pub use message::Message;
 pub use render::Prompt;
 
+use self::limits::Measured;
 use crate::check;
 use crate::inputs::Root;
 use crate::manifest::{BudgetRecord, Manifest};
 use crate::observe::Observer;
+use crate::omission::Omission;
 use crate::prepare::Prepared;
-use crate::recipe::{Limit, Recipe};
+use crate::recipe::Recipe;
 use crate::redact::{Key, Level, Redactor, Secrets};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
 use crate::tokens::Encoding;
-use crate::{Error, ErrorKind, Event, Fingerprint};
+use crate::{Error, Event, Fingerprint};
 
 /// What a composition may look at besides its input.
 #[derive(Debug)]
@@ -167,8 +170,10 @@ fn put_together(
     omissions.append(&mut gathered.omissions);
 
     let prompt = Prompt::new(recipe, fields, &suffix, gathered.sections, prepared.tools)?;
-    let nothing_found = prompt.sections.is_empty();
+    let nothing_found = limits::nothing_found(recipe, &prompt);
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
+    omissions.extend(given_way);
+    let (prompt, given_way) = limits::give_way(recipe, fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
     let (text, source_map) = prompt.render();
@@ -186,21 +191,15 @@ fn put_together(
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
     }
-    check_limits(recipe, fields, &manifest, &mut events)?;
-    if nothing_found && let Some(notice) = &recipe.empty {
-        events.push(notice.event(fields, &[]));
-    }
+    let measured = Measured::new(&manifest, &cut, &text, options.encoding);
+    limits::check(recipe, fields, &measured, &mut events)?;
+    events.extend(nothing_found.map(|notice| notice.event(fields, &[])));
     manifest.budget = BudgetRecord {
         bytes: options.budget.bytes,
         tokens: options.budget.tokens,
     };
     if let Some(redactor) = redactor {
-        for omission in &mut omissions {
-            redactor.omission(omission);
-        }
-        for event in &mut events {
-            redactor.event(event);
-        }
+        redact_records(&redactor, &mut omissions, &mut events);
     }
     manifest.omissions = omissions;
     manifest.events.clone_from(&events);
@@ -215,36 +214,13 @@ fn put_together(
     })
 }
 
-fn check_limits(
-    recipe: &Recipe,
-    fields: &Map<String, Value>,
-    manifest: &Manifest,
-    events: &mut Vec<Event>,
-) -> Result<(), Error> {
-    let (bytes, tokens) = (manifest.bytes, manifest.tokens);
-    let broken = |limit: &Limit| {
-        let over = limit.bytes(fields).filter(|&most| bytes > most);
-        if let Some(most) = over {
-            return Some(vec![("size_bytes", bytes), ("threshold_bytes", most)]);
-        }
-        let tokens = tokens?;
-        let most = limit.tokens(fields).filter(|&most| tokens > most)?;
-        Some(vec![("size_tokens", tokens), ("threshold_tokens", most)])
-    };
-    if let Some(limit) = &recipe.error
-        && let Some(facts) = broken(limit)
-    {
-        return Err(Error::new(
-            ErrorKind::OverBudget,
-            limit.message(fields, &facts),
-        ));
+fn redact_records(redactor: &Redactor, omissions: &mut [Omission], events: &mut [Event]) {
+    for omission in omissions {
+        redactor.omission(omission);
     }
-    if let Some(limit) = &recipe.warning
-        && let Some(facts) = broken(limit)
-    {
-        events.push(limit.event(fields, &facts));
+    for event in events {
+        redactor.event(event);
     }
-    Ok(())
 }
 
 impl Composition {

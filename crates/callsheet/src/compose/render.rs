@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::recipe::{Recipe, Shape};
-use crate::section::Section;
+use crate::section::{Role, Section};
 use crate::source_map::{SectionPlace, SourceMap};
 use crate::trace::Traced;
 
@@ -20,7 +20,33 @@ pub struct Prompt {
     /// Whether all system messages are joined into one.
     pub single_system: bool,
     pub(super) outer: Wrap,
-    pub(super) lists: Vec<(String, Wrap)>,
+    lists: Vec<List>,
+    joins: Vec<Join>,
+}
+
+/// What stands around the sections of one layer.
+#[derive(Clone, Debug)]
+struct List {
+    layer: String,
+    wrap: Wrap,
+    /// The message that the layer makes together with others, by its place in the list of them.
+    join: Option<usize>,
+}
+
+/// A message that several layers make together.
+#[derive(Clone, Debug)]
+struct Join {
+    role: Role,
+    wrap: Wrap,
+    /// Whether it is there even without any section.
+    always: bool,
+}
+
+/// What stands between two separators of the whole prompt: the sections of a layer, or of a message.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    join: Option<&'a Join>,
+    pub(super) lists: Vec<(&'a Wrap, Vec<usize>)>,
 }
 
 /// What stands around a list of sections, and between them.
@@ -51,11 +77,28 @@ impl Prompt {
         };
         let outer = wrap(recipe.frame.as_deref(), &recipe.separator)?;
         let mut lists = Vec::with_capacity(recipe.layers.len());
+        let mut joins: Vec<Join> = Vec::new();
+        let mut last: Option<&str> = None;
         for layer in &recipe.layers {
-            lists.push((
-                layer.name.clone(),
-                wrap(layer.list.as_deref(), &outer.separator)?,
-            ));
+            let rule = layer
+                .message
+                .as_ref()
+                .and_then(|name| recipe.messages.get(name));
+            if let Some(rule) = rule.filter(|_| last != layer.message.as_deref()) {
+                joins.push(Join {
+                    role: layer.role,
+                    wrap: wrap(rule.frame.as_deref(), &outer.separator)?,
+                    always: rule.always,
+                });
+            }
+            last = layer.message.as_deref();
+            let join = rule.map(|_| joins.len() - 1);
+            let around = join.map_or(&outer, |join| &joins[join].wrap);
+            lists.push(List {
+                layer: layer.name.clone(),
+                wrap: wrap(layer.list.as_deref(), &around.separator)?,
+                join,
+            });
         }
         Ok(Self {
             sections,
@@ -67,6 +110,7 @@ impl Prompt {
                 .map_or(Ok(false), |condition| condition.holds(fields))?,
             outer,
             lists,
+            joins,
         })
     }
 
@@ -79,28 +123,44 @@ impl Prompt {
             single_system: self.single_system,
             outer: self.outer.clone(),
             lists: self.lists.clone(),
+            joins: self.joins.clone(),
         }
     }
 
-    /// Returns the layers that have sections, with those sections by their place in the list.
-    pub(super) fn groups(&self) -> Vec<(&Wrap, Vec<usize>)> {
-        let mut groups: Vec<(&Wrap, Vec<usize>)> = self
-            .lists
-            .iter()
-            .map(|(_, wrap)| (wrap, Vec::new()))
-            .collect();
+    /// Tells whether any message has several layers.
+    pub(super) fn has_joins(&self) -> bool {
+        !self.joins.is_empty()
+    }
+
+    /// Returns the layers and messages that are there, with their sections by their place in the list.
+    pub(super) fn blocks(&self) -> Vec<Block<'_>> {
+        let mut members = vec![Vec::new(); self.lists.len()];
         let mut at = 0;
         for (index, section) in self.sections.iter().enumerate() {
             // Sections stand in the order of the layers, so the search never goes back.
-            while at < self.lists.len() && self.lists[at].0 != section.layer {
+            while at < self.lists.len() && self.lists[at].layer != section.layer {
                 at += 1;
             }
-            if let Some((_, members)) = groups.get_mut(at) {
+            if let Some(members) = members.get_mut(at) {
                 members.push(index);
             }
         }
-        groups.retain(|(_, members)| !members.is_empty());
-        groups
+        let mut blocks: Vec<Block<'_>> = Vec::new();
+        let mut last = None;
+        for (list, members) in self.lists.iter().zip(members) {
+            if list.join.is_none() || list.join != last {
+                let join = list.join.map(|join| &self.joins[join]);
+                let lists = Vec::new();
+                blocks.push(Block { join, lists });
+            }
+            last = list.join;
+            if let Some(block) = blocks.last_mut().filter(|_| !members.is_empty()) {
+                block.lists.push((&list.wrap, members));
+            }
+        }
+        blocks
+            .retain(|block| !block.lists.is_empty() || block.join.is_some_and(|join| join.always));
+        blocks
     }
 
     /// Renders the prompt to its exact bytes and the map of where each came from.
@@ -112,24 +172,47 @@ impl Prompt {
             .sum();
         let mut out = Traced::with_capacity(size + 256);
         let mut mapped = Vec::with_capacity(self.sections.len());
+        let mut placed = Vec::with_capacity(self.sections.len());
         out.push_frame(&self.outer.open);
-        for (nth, (wrap, members)) in self.groups().into_iter().enumerate() {
+        for (nth, block) in self.blocks().into_iter().enumerate() {
             if nth > 0 {
                 out.push_frame(&self.outer.separator);
+            }
+            let (start, first) = (out.len(), mapped.len());
+            self.push_block(&block, &mut out, &mut mapped);
+            match block.join {
+                Some(join) => placed.push((join.role, start..out.len())),
+                None => {
+                    let sections = self.sections[first..].iter().zip(&mapped[first..]);
+                    let alone = sections.map(|(section, at)| (section.role, at.framed.clone()));
+                    placed.extend(alone);
+                }
+            }
+        }
+        out.push_frame(&self.outer.close);
+        let (text, spans) = out.into_parts();
+        let mut map = SourceMap::new(&text, spans, mapped, &self.sections);
+        map.messages = placed;
+        (text, map)
+    }
+
+    fn push_block(&self, block: &Block<'_>, out: &mut Traced, mapped: &mut Vec<SectionPlace>) {
+        let around = block.join.map(|join| &join.wrap);
+        out.push_frame(around.map_or("", |wrap| &wrap.open));
+        for (nth, (wrap, members)) in block.lists.iter().enumerate() {
+            if nth > 0 {
+                out.push_frame(around.map_or("", |wrap| &wrap.separator));
             }
             out.push_frame(&wrap.open);
             for (nth, &index) in members.iter().enumerate() {
                 if nth > 0 {
                     out.push_frame(&wrap.separator);
                 }
-                mapped.push(push_section(&mut out, &self.sections[index]));
+                mapped.push(push_section(out, &self.sections[index]));
             }
             out.push_frame(&wrap.close);
         }
-        out.push_frame(&self.outer.close);
-        let (text, spans) = out.into_parts();
-        let map = SourceMap::new(&text, spans, mapped, &self.sections);
-        (text, map)
+        out.push_frame(around.map_or("", |wrap| &wrap.close));
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::ErrorKind;
 use crate::omission::{Omission, Reason};
 use crate::recipe::{Folder, Layer};
 use crate::source::{Gathered, Source, World};
@@ -337,4 +338,123 @@ fn a_recipe_that_looks_at_the_repository_needs_somebody_to_look() {
             "this recipe looks at the repository or runs a command, and needs an observer"
         )
     );
+}
+
+/// Three layers make one message, two of them may give way; a fourth one is a message of its own.
+const TOGETHER: &str = r#"
+    shape = "messages"
+    separator = "\n"
+    single_system = "true"
+    unique = "safe"
+    [defaults]
+    safe = false
+    few = true
+    [messages.files]
+    frame = "files"
+    always = true
+    [frames.files]
+    tag = "files"
+    open = "<{{tag}}>\n"
+    close = "</{{tag}}>"
+    separator = ""
+    [frames.one]
+    open = "- "
+    close = "\n"
+    [error]
+    role = "system"
+    bytes_from = "most"
+    message = "{{size_bytes}} of {{threshold_bytes}}"
+    give_way = { from = "few", event = "files:fewer", message = "{{layer}} goes at {{size_bytes}}", facts = { layer = "layer" } }
+    [empty]
+    event = "files:none"
+    message = "nothing"
+    layers = ["a", "b", "c"]
+    [[layers]]
+    name = "a"
+    value = "a"
+    frame = "one"
+    message = "files"
+    [[layers]]
+    name = "b"
+    value = "b"
+    frame = "one"
+    message = "files"
+    priority = 2
+    [[layers]]
+    name = "c"
+    value = "c"
+    frame = "one"
+    message = "files"
+    priority = 1
+    [[layers]]
+    name = "status"
+    text = "clean"
+    [[layers]]
+    name = "task"
+    role = "user"
+    text = "Go."
+    priority = 0
+"#;
+
+fn together(input: &serde_json::Value) -> Result<Composition, Error> {
+    let schema = r#"{"properties": {"safe": {"type": "boolean"}, "few": {"type": "boolean"}, "most": {"default": 99}}}"#;
+    let toml = format!("schema = \"s.json\"\n{TOGETHER}");
+    let files = [("recipe.toml", toml.as_str()), ("s.json", schema)];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let recipe = Recipe::parse("mine", "mine", Folder::from(files))?;
+    compose(&recipe, input, &Inputs::nowhere(), &Options::default())
+}
+
+#[test]
+fn layers_make_a_message_together_even_without_any_section() {
+    let whole = together(&json!({"a": "A", "b": "B", "c": "</files>"})).unwrap();
+    let told: Vec<&str> = whole
+        .events
+        .iter()
+        .map(|event| event.kind.as_str())
+        .collect();
+    assert_eq!(told, ["boundary:collision"]);
+    let messages = whole.messages();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(
+        messages[0].content,
+        "<files>\n- A\n- B\n- </files>\n</files>\nclean"
+    );
+    let safe = together(&json!({"a": "A", "c": "</files>", "safe": true})).unwrap();
+    assert_eq!(
+        safe.messages()[0].content,
+        "<files-0>\n- A\n- </files>\n</files-0>\nclean"
+    );
+    let empty = together(&json!({})).unwrap();
+    assert_eq!(empty.messages()[0].content, "<files>\n</files>\nclean");
+    assert_eq!(empty.events[0].kind, "files:none");
+}
+
+#[test]
+fn layers_of_the_limited_role_give_way_before_the_limit_is_an_error() {
+    let input =
+        |most: usize, few: bool| json!({"a": "A", "b": "BB", "c": "CCC", "most": most, "few": few});
+    // `<files>` and its end have 16 bytes, `clean` with its line end 6.
+    let whole = 16 + 6 + 4 + 5 + 6;
+    assert_eq!(together(&input(whole, true)).unwrap().events, []);
+    let error = together(&input(whole - 1, false)).unwrap_err().to_string();
+    assert_eq!(error, format!("{whole} of {}", whole - 1));
+    let fewer = together(&input(whole - 1, true)).unwrap();
+    assert_eq!(
+        fewer.messages()[0].content,
+        "<files>\n- A\n- BB\n</files>\nclean"
+    );
+    assert_eq!(fewer.events[0].message(), format!("c goes at {whole}"));
+    let lost: Vec<&str> = fewer
+        .manifest
+        .omissions
+        .iter()
+        .map(|lost| lost.layer.as_str())
+        .collect();
+    assert_eq!(lost, ["c"]);
+    let least = together(&input(26, true)).unwrap();
+    assert_eq!(least.messages()[0].content, "<files>\n- A\n</files>\nclean");
+    assert_eq!(least.messages().len(), 2, "the task is of another role");
+    let error = together(&input(25, true)).unwrap_err().to_string();
+    assert_eq!(error, "26 of 25");
 }

@@ -105,7 +105,7 @@ fn context_path(fields: &Map<String, Value>) -> String {
     }
 }
 
-fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
+pub(super) fn folder_path(root: &Root, named: &str, field: &str) -> Result<String, Error> {
     match root.locate(named) {
         Located::Inside(path) => Ok(path),
         Located::Outside(_) => {

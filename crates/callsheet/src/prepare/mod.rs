@@ -5,6 +5,7 @@
 
 mod injection;
 mod messages;
+mod phase;
 mod review;
 mod run;
 
@@ -64,6 +65,8 @@ pub enum Preparation {
     Messages,
     /// The paths that a change touches.
     Review,
+    /// Files that belong to story keys, and the project's own workflow of a command.
+    Phase,
 }
 
 impl Preparation {
@@ -74,6 +77,7 @@ impl Preparation {
             Self::Injection => &["groups"],
             Self::Messages => &["prepared"],
             Self::Review => &["changed"],
+            Self::Phase => &["groups", "workflow"],
         }
     }
 
@@ -91,6 +95,7 @@ impl Preparation {
             Self::Messages => messages::prepare(fields, root),
             Self::Review => review::prepare(fields, needed()?, inputs.observer.as_deref()),
             Self::Run => run::prepare(fields),
+            Self::Phase => phase::prepare(fields, needed()?),
         }
     }
 }

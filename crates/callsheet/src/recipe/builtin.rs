@@ -10,6 +10,29 @@ macro_rules! recipes {
         [$(BuiltIn {
             name: $name,
             files: &[$(($file, include_str!(concat!("../../recipes/", $name, "/", $file)))),*],
+            shared: &[],
+            parsed: OnceLock::new(),
+        }),*]
+    };
+}
+
+/// The phases of a sprint: what differs between them stands in their folders, the rest beside these.
+macro_rules! phases {
+    ($($name:literal),* $(,)?) => {
+        [$(BuiltIn {
+            name: concat!("sprint/", $name),
+            files: &[
+                ("recipe.toml", concat!(
+                    include_str!(concat!("../../recipes/sprint/", $name, "/phase.toml")),
+                    include_str!("../../recipes/sprint/layers.toml"),
+                )),
+                ("report.md", include_str!(concat!("../../recipes/sprint/", $name, "/report.md"))),
+                ("steps.md", include_str!(concat!("../../recipes/sprint/", $name, "/steps.md"))),
+                ("findings.md", include_str!("../../recipes/sprint/findings.md")),
+                ("head.md", include_str!("../../recipes/sprint/head.md")),
+                ("input.schema.json", include_str!("../../recipes/sprint/input.schema.json")),
+            ],
+            shared: &SPRINT,
             parsed: OnceLock::new(),
         }),*]
     };
@@ -18,6 +41,8 @@ macro_rules! recipes {
 struct BuiltIn {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
+    /// Files that stand in the folders of several recipes.
+    shared: &'static [(&'static str, &'static str)],
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
@@ -43,18 +68,73 @@ static RECIPES: [BuiltIn; 6] = recipes! {
     ],
 };
 
+static PHASES: [BuiltIn; 9] = phases![
+    "code-review",
+    "commit",
+    "create-story",
+    "dev-story",
+    "discovery",
+    "resolve-conflict",
+    "story-review",
+    "tech-spec",
+    "tech-spec-review",
+];
+
+static PROJECT_CONTEXT: BuiltIn = BuiltIn {
+    name: "sprint/project-context",
+    files: &[
+        (
+            "input.schema.json",
+            include_str!("../../recipes/sprint/project-context/input.schema.json"),
+        ),
+        (
+            "recipe.toml",
+            include_str!("../../recipes/sprint/project-context/recipe.toml"),
+        ),
+        (
+            "report.md",
+            include_str!("../../recipes/sprint/project-context/report.md"),
+        ),
+        (
+            "steps.md",
+            include_str!("../../recipes/sprint/project-context/steps.md"),
+        ),
+    ],
+    shared: &SPRINT,
+    parsed: OnceLock::new(),
+};
+
+/// What all phases of a sprint have.
+static SPRINT: [(&str, &str); 4] = [
+    (
+        "previous.md",
+        include_str!("../../recipes/sprint/previous.md"),
+    ),
+    ("rules.md", include_str!("../../recipes/sprint/rules.md")),
+    ("scope.md", include_str!("../../recipes/sprint/scope.md")),
+    (
+        "workflow.md",
+        include_str!("../../recipes/sprint/workflow.md"),
+    ),
+];
+
+fn all() -> impl Iterator<Item = &'static BuiltIn> {
+    RECIPES.iter().chain(&PHASES).chain([&PROJECT_CONTEXT])
+}
+
 /// Returns the names of the recipes that come with the library.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    RECIPES.iter().map(|recipe| recipe.name)
+    all().map(|recipe| recipe.name)
 }
 
 /// Returns a recipe that comes with the library; it is parsed once.
 pub fn built_in(name: &str) -> Option<Result<&'static Recipe, Error>> {
-    let recipe = RECIPES.iter().find(|recipe| recipe.name == name)?;
+    let recipe = all().find(|recipe| recipe.name == name)?;
     let parsed = recipe.parsed.get_or_init(|| {
         let folder: Folder = recipe
             .files
             .iter()
+            .chain(recipe.shared)
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
             .collect();
         Recipe::parse(recipe.name, &format!("recipes/{}", recipe.name), folder)

@@ -40,12 +40,25 @@ pub(super) struct RecipeFile {
     pub(super) denies: Option<String>,
     pub(super) warning: Option<Limit>,
     pub(super) error: Option<Limit>,
-    pub(super) empty: Option<Notice>,
+    pub(super) empty: Option<Spanned<Notice>>,
     pub(super) schema: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) defaults: BTreeMap<String, Spanned<toml::Value>>,
+    #[serde(default)]
+    pub(super) messages: BTreeMap<String, Spanned<MessageFile>>,
     #[serde(default)]
     pub(super) frames: BTreeMap<String, Frame>,
     #[serde(default)]
     pub(super) layers: Vec<Spanned<LayerFile>>,
+}
+
+/// A message that several layers make together, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MessageFile {
+    pub(super) frame: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) always: bool,
 }
 
 /// A layer as it is written; exactly one of its sources must be there.
@@ -71,6 +84,7 @@ pub(super) struct LayerFile {
     pub(super) source: Option<String>,
     pub(super) frame: Option<Spanned<String>>,
     pub(super) list: Option<Spanned<String>>,
+    pub(super) message: Option<Spanned<String>>,
     pub(super) priority: Option<PriorityFile>,
     pub(super) volatility: Option<Volatility>,
     pub(super) trust: Option<Trust>,

@@ -37,13 +37,27 @@ impl Found {
     }
 }
 
+/// Tells whether a recipe can have a name: a word, or two with one `/` between them.
+///
+/// ```
+/// use callsheet::recipe::is_name;
+///
+/// assert!(is_name("review") && is_name("sprint/dev-story"));
+/// assert!(!["", "/a", "a/", "a//b", "a/b/c", "a/..", "..", "a\\b"].into_iter().any(is_name));
+/// ```
+pub fn is_name(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !matches!(word, "" | "." | "..") && !word.contains('\\') && !word.contains(char::is_control)
+    };
+    name.split('/').count() <= 2 && name.split('/').all(is_word)
+}
+
 /// Finds a recipe: one of the project where a folder has its name, else one that comes with the library.
 pub fn find(name: &str, root: Option<&Root>) -> Result<Found, Error> {
-    let is_name = !name.is_empty() && !name.contains('/') && !matches!(name, "." | "..");
     let home = format!("{RECIPES}/{name}");
     // One that cannot be read is told of, and not passed over for one that comes along.
     let here = |root: &&Root| {
-        is_name && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
+        is_name(name) && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
     };
     if let Some(root) = root.filter(here) {
         return Ok(Found::Own(Box::new(read(name, root)?)));
@@ -73,9 +87,12 @@ fn bad(path: String, refusal: &Refusal) -> Error {
 fn known(root: Option<&Root>) -> Result<BTreeSet<String>, Error> {
     let mut names: BTreeSet<String> = built_in_names().map(str::to_owned).collect();
     if let Some(root) = root {
-        let files = Globs::new([format!("{RECIPES}/*/{RECIPE_FILE}")])?;
-        let files = root.walk(&files, true).files;
-        let own = files.iter().filter_map(|path| path.split('/').nth(2));
+        let depths = ["*", "*/*"].map(|name| format!("{RECIPES}/{name}/{RECIPE_FILE}"));
+        let files = root.walk(&Globs::new(depths)?, true).files;
+        let own = files.iter().filter_map(|path| {
+            let name = path.strip_prefix(RECIPES)?.strip_suffix(RECIPE_FILE)?;
+            Some(name.trim_matches('/'))
+        });
         names.extend(own.map(str::to_owned));
     }
     Ok(names)
@@ -92,7 +109,7 @@ mod tests {
     #[test]
     fn the_project_wins_and_names_are_known() {
         let place = tempfile::tempdir().unwrap();
-        for name in ["mine", "pack"] {
+        for name in ["mine", "mine/sub", "pack", "deep/er"] {
             let folder = place.path().join(RECIPES).join(name);
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join(RECIPE_FILE), TOML).unwrap();
@@ -102,22 +119,31 @@ mod tests {
         let root = Root::open(place.path()).unwrap();
         let root = Some(&root);
         assert!(matches!(find("mine", root), Ok(Found::Own(_))));
+        assert!(matches!(find("mine/sub", root), Ok(Found::Own(_))));
+        assert!(matches!(find("deep/er", root), Ok(Found::Own(_))));
         assert!(matches!(find("pack", root), Ok(Found::Own(_))));
         assert!(matches!(find("pack", None), Ok(Found::BuiltIn(_))));
         assert_eq!(find("run", root).unwrap().recipe().name, "run");
         let error = find("min", root).unwrap_err();
         assert_eq!(error.to_string(), "no recipe named `min`");
-        let known = [
-            "injection",
-            "layers",
-            "messages",
-            "mine",
-            "pack",
-            "review",
-            "run",
-        ];
+        let mut known: Vec<&str> = built_in_names().collect();
+        known.extend(["deep/er", "mine", "mine/sub"]);
+        known.sort_unstable();
         assert_eq!(error.allowed(), known);
-        for name in ["", ".", "..", "../recipes/mine", "mine/"] {
+        for name in [
+            "",
+            ".",
+            "..",
+            "../recipes/mine",
+            "mine/",
+            "/mine",
+            "mine//sub",
+            "mine/../mine",
+            "mine/./sub",
+            "mine/sub/",
+            "deep/er/more",
+            "deep\\er",
+        ] {
             let error = find(name, root).unwrap_err();
             assert_eq!(error.to_string(), format!("no recipe named `{name}`"));
         }

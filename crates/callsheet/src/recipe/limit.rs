@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Event;
-use crate::source::{fill, lookup};
+use crate::section::Role;
+use crate::source::{fill, flag, lookup};
 
 /// An event in the words of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -19,9 +20,17 @@ pub struct Notice {
     /// Facts of the payload: its key, and the input field it shows.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
+    /// The layers that it is about; none means all of them.
+    #[serde(default)]
+    pub layers: Vec<String>,
 }
 
 impl Notice {
+    /// Tells whether it is about a layer.
+    pub fn is_about(&self, layer: &str) -> bool {
+        self.layers.is_empty() || self.layers.iter().any(|name| name == layer)
+    }
+
     /// Returns the event for an input and some more facts.
     pub fn event(&self, fields: &Map<String, Value>, more: &[(&str, usize)]) -> Event {
         let own = self.facts.iter().map(|(key, field)| {
@@ -40,6 +49,46 @@ impl Notice {
     }
 }
 
+/// Lets whole optional layers give way, the lowest priority first, until a limit holds.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GiveWay {
+    /// The input field that says whether anything gives way.
+    pub from: String,
+    /// The name of the event that tells of each layer.
+    pub event: String,
+    /// The sentence for people, with `{{field}}`, `{{layer}}`, `{{size_bytes}}`, `{{threshold_bytes}}` … in it.
+    pub message: String,
+    /// Facts of the payload: its key, and the input field it shows, or `layer`.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
+}
+
+impl GiveWay {
+    /// Tells whether an input asks for it.
+    pub fn is_asked(&self, fields: &Map<String, Value>) -> bool {
+        flag(fields, Some(&self.from))
+    }
+
+    /// Returns the event of a layer that gave way, with the size that was over the limit.
+    pub fn event(
+        &self,
+        layer: &str,
+        fields: &Map<String, Value>,
+        facts: &[(&str, usize)],
+    ) -> Event {
+        let mut fields = fields.clone();
+        fields.insert("layer".to_owned(), Value::from(layer));
+        let notice = Notice {
+            event: self.event.clone(),
+            message: self.message.clone(),
+            facts: self.facts.clone(),
+            layers: Vec::new(),
+        };
+        notice.event(&fields, facts)
+    }
+}
+
 /// A size at which the recipe speaks up: strictly more is over.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +101,10 @@ pub struct Limit {
     pub tokens: Option<usize>,
     /// The input field that holds the number of tokens.
     pub tokens_from: Option<String>,
+    /// Whose messages count, by their text; nothing means the whole prompt as it is handed over.
+    pub role: Option<Role>,
+    /// What happens before a limit that is an error is one.
+    pub give_way: Option<GiveWay>,
     /// The name of the event; a limit that is an error has none.
     #[serde(default)]
     pub event: String,
@@ -79,6 +132,7 @@ impl Limit {
             event: self.event.clone(),
             message: self.message.clone(),
             facts: self.facts.clone(),
+            layers: Vec::new(),
         };
         notice.event(fields, facts)
     }

@@ -9,6 +9,7 @@ mod file;
 mod find;
 mod frame;
 mod limit;
+mod message;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -18,9 +19,9 @@ use serde_json::{Map, Value};
 
 pub use builtin::{built_in, built_in_names};
 pub use condition::Condition;
-pub use find::{Found, RECIPES, find, read};
+pub use find::{Found, RECIPES, find, is_name, read};
 pub use frame::{Escape, Frame, suffixes};
-pub use limit::{Limit, Notice};
+pub use limit::{GiveWay, Limit, Notice};
 
 use crate::prepare::Preparation;
 use crate::redact::Level;
@@ -42,7 +43,7 @@ pub enum Shape {
     Text,
     /// A system prompt with a list of tools.
     System,
-    /// A list of messages, one for each section.
+    /// A list of messages: one for each section, and one for the layers that make a message together.
     Messages,
 }
 
@@ -84,6 +85,8 @@ pub struct Recipe {
     pub error: Option<Limit>,
     /// The event for a prompt without any section.
     pub empty: Option<Notice>,
+    /// The messages that several layers make together, by name.
+    pub messages: BTreeMap<String, MessageRule>,
     /// The layers, in order.
     pub layers: Vec<Layer>,
     /// The templates of the folder.
@@ -94,6 +97,15 @@ pub struct Recipe {
     pub fingerprint: Fingerprint,
     frames: BTreeMap<String, Frame>,
     folder: Folder,
+}
+
+/// A message that several layers make together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRule {
+    /// The frame around all its sections, by name.
+    pub frame: Option<String>,
+    /// Whether it is there even without any section.
+    pub always: bool,
 }
 
 /// A slot of a recipe.
@@ -111,6 +123,8 @@ pub struct Layer {
     pub frame: Option<String>,
     /// The frame around all its sections, by name.
     pub list: Option<String>,
+    /// The message that it makes together with the layers next to it, by name.
+    pub message: Option<String>,
     /// Whether its sections may give way.
     pub priority: Priority,
     /// How often they change.

@@ -9,7 +9,8 @@ use serde::de;
 use toml::Spanned;
 
 use super::file::{CommonFile, LayerFile, RecipeFile};
-use super::{Condition, Folder, Frame, Layer, RECIPE_FILE, Recipe, Shape};
+use super::message::messages;
+use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
 use crate::error::line_of;
 use crate::schema::Schema;
 use crate::section::{Priority, Trust, Volatility};
@@ -27,14 +28,14 @@ const GIT_STATUS: &str = "git_status";
 const RESERVED: &str = "frame";
 
 /// The recipe file with what is needed to name places in it.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     file: String,
     text: &'a str,
     shown: &'a str,
 }
 
 impl Reader<'_> {
-    fn bad(&self, span: Range<usize>, detail: impl Into<String>) -> Error {
+    pub(super) fn bad(&self, span: Range<usize>, detail: impl Into<String>) -> Error {
         Error::new(ErrorKind::BadRecipe, detail).at(&self.file, line_of(self.text, span.start))
     }
 
@@ -59,22 +60,13 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     })?;
     let reader = Reader { file, text, shown };
     let recipe: RecipeFile = reader.toml()?;
-    let mut common: CommonFile = Reader {
-        file: "common.toml".to_owned(),
-        text: COMMON,
-        shown,
-    }
-    .toml()?;
+    let mut common = common(shown)?;
     common.frames.extend(recipe.frames);
     let frames = common.frames;
 
-    let markdown = folder.iter().filter(|(name, _)| name.ends_with(".md"));
-    let markdown = markdown.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-    let templates = TemplateSet::parse(markdown);
-    if let Some(cycle) = templates.include_cycle() {
-        return Err(cycle.of_kind(ErrorKind::BadRecipe).in_folder(shown));
-    }
+    let templates = templates(&folder, shown)?;
     let schema = schema(&reader, recipe.schema.as_ref(), &folder)?;
+    let schema = with_defaults(&reader, schema, recipe.defaults)?;
     if recipe.layers.is_empty() {
         return Err(reader.bad(
             0..0,
@@ -85,6 +77,14 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     if recipe.shape == Shape::Messages {
         no_text_outside_messages(&reader, recipe.frame.as_ref(), &recipe.layers)?;
     }
+    check_empty(&reader, recipe.empty.as_ref(), &recipe.layers)?;
+    let messages = messages(
+        &reader,
+        recipe.shape,
+        recipe.messages,
+        &recipe.layers,
+        &frames,
+    )?;
     let layers = layers(&reader, name, recipe.layers, &templates, &frames)?;
     let hashed = folder
         .iter()
@@ -105,7 +105,8 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         denies: recipe.denies,
         warning: recipe.warning,
         error: recipe.error,
-        empty: recipe.empty,
+        empty: recipe.empty.map(Spanned::into_inner),
+        messages,
         layers,
         templates,
         schema,
@@ -113,6 +114,25 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frames,
         folder,
     })
+}
+
+fn common(shown: &str) -> Result<CommonFile, Error> {
+    let reader = Reader {
+        file: "common.toml".to_owned(),
+        text: COMMON,
+        shown,
+    };
+    reader.toml()
+}
+
+fn templates(folder: &Folder, shown: &str) -> Result<TemplateSet, Error> {
+    let markdown = folder.iter().filter(|(name, _)| name.ends_with(".md"));
+    let markdown = markdown.map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+    let templates = TemplateSet::parse(markdown);
+    match templates.include_cycle() {
+        Some(cycle) => Err(cycle.of_kind(ErrorKind::BadRecipe).in_folder(shown)),
+        None => Ok(templates),
+    }
 }
 
 fn schema(
@@ -136,7 +156,7 @@ fn schema(
     Schema::parse(text, &format!("{}/{name}", reader.shown))
 }
 
-fn check_frame(
+pub(super) fn check_frame(
     reader: &Reader<'_>,
     named: Option<&Spanned<String>>,
     frames: &BTreeMap<String, Frame>,
@@ -152,15 +172,57 @@ fn check_frame(
     }
 }
 
+/// Puts the defaults of the recipe file in the place of those of its schema.
+fn with_defaults(
+    reader: &Reader<'_>,
+    mut schema: Schema,
+    defaults: BTreeMap<String, Spanned<toml::Value>>,
+) -> Result<Schema, Error> {
+    for (name, value) in defaults {
+        let span = value.span();
+        let value = serde_json::to_value(value.into_inner()).unwrap_or_default();
+        schema.set_default(&name, value).map_err(|error| {
+            let detail = format!("`defaults`: {}", error.detail());
+            reader.bad(span, detail).expecting(&name, error.allowed())
+        })?;
+    }
+    Ok(schema)
+}
+
+/// The layers that an event about emptiness names are there.
+fn check_empty(
+    reader: &Reader<'_>,
+    notice: Option<&Spanned<Notice>>,
+    layers: &[Spanned<LayerFile>],
+) -> Result<(), Error> {
+    let Some(notice) = notice else {
+        return Ok(());
+    };
+    let known: BTreeSet<&String> = layers
+        .iter()
+        .map(|layer| layer.get_ref().name.get_ref())
+        .collect();
+    let unknown = |layer: &&String| !known.contains(layer);
+    match notice.get_ref().layers.iter().find(unknown) {
+        Some(layer) => {
+            let error = reader.bad(notice.span(), format!("no layer named `{layer}`"));
+            Err(error.expecting(layer, known))
+        }
+        None => Ok(()),
+    }
+}
+
 /// What stands around several sections would be in no message.
 fn no_text_outside_messages(
     reader: &Reader<'_>,
     frame: Option<&Spanned<String>>,
     layers: &[Spanned<LayerFile>],
 ) -> Result<(), Error> {
-    let lists = layers
+    let alone = layers
         .iter()
-        .filter_map(|layer| layer.get_ref().list.as_ref());
+        .map(Spanned::get_ref)
+        .filter(|layer| layer.message.is_none());
+    let lists = alone.filter_map(|layer| layer.list.as_ref());
     match frame.into_iter().chain(lists).next() {
         Some(frame) => Err(reader.bad(
             frame.span(),
@@ -269,6 +331,7 @@ fn resolve(
         source,
         frame,
         list: layer.list.map(Spanned::into_inner),
+        message: layer.message.map(Spanned::into_inner),
         priority: layer
             .priority
             .map_or(Priority::Required, |priority| priority.0),

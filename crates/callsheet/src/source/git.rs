@@ -28,8 +28,11 @@ enum Of {
 
 /// What `git status` prints.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GitStatusSource {}
+#[serde(deny_unknown_fields, default)]
+pub struct GitStatusSource {
+    /// Whether a sentence about the failure stands in the place of a status that nobody could get.
+    say_failure: bool,
+}
 
 /// The text of a change, a section for each file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -89,7 +92,38 @@ impl Default for GitLogSource {
 
 impl Source for GitStatusSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
-        answered(&Question::GitStatus, layer, world, out)
+        let question = Question::GitStatus;
+        match world.ask(&question)? {
+            Err(refusal) if self.say_failure => {
+                let text = failure_text(&refusal);
+                let source = question.origin(&text);
+                out.add_unless_blank(layer, Traced::whole(text, &source), source);
+                out.refuse(layer, question.to_string(), refusal);
+                Ok(())
+            }
+            answer => put(answer, &question, layer, out),
+        }
+    }
+}
+
+/// Returns what stands in the place of a status: the words that readers of such blocks know.
+fn failure_text(refusal: &Refusal) -> String {
+    let what = "Error capturing git status";
+    let detail = &refusal.detail;
+    match (refusal.reason, detail.strip_prefix("exit code ")) {
+        (Reason::TimedOut, _) => {
+            let seconds = detail
+                .strip_prefix("it has ")
+                .and_then(|rest| rest.strip_suffix(" s"));
+            let seconds = seconds.unwrap_or("10");
+            format!("{what}: command timed out after {seconds} seconds")
+        }
+        (Reason::Failed, Some(exit)) => {
+            let (code, said) = exit.split_once(": ").unwrap_or((exit, ""));
+            format!("{what} (exit {code}): {said}")
+        }
+        (reason, _) if detail.is_empty() => format!("{what}: git {}", reason.sentence()),
+        _ => format!("{what}: {detail}"),
     }
 }
 
@@ -274,7 +308,15 @@ pub(super) fn answered(
     world: &World<'_>,
     out: &mut Gathered,
 ) -> Result<(), Error> {
-    let answer = world.ask(question)?;
+    put(world.ask(question)?, question, layer, out)
+}
+
+fn put(
+    answer: Result<Vec<u8>, Refusal>,
+    question: &Question,
+    layer: &Layer,
+    out: &mut Gathered,
+) -> Result<(), Error> {
     match answer.and_then(|bytes| TextRule::Utf8.text(bytes)) {
         Ok(text) => {
             let source = question.origin(&text);

@@ -7,6 +7,7 @@ pub mod check;
 pub mod log_line;
 pub mod machine;
 pub mod markers;
+mod order;
 mod phase;
 mod select;
 mod status;
@@ -14,7 +15,10 @@ pub mod story_file;
 
 pub use board::{Board, Entry, Kind};
 pub use log_line::LogLine;
-pub use markers::{Markers, TechSpec};
+pub use markers::{Finding, Markers, TechSpec};
+pub use order::{
+    EarlierFinding, Folders, PhaseLimits, PhaseOrder, PhasePaths, PreviousRun, story_context,
+};
 pub use phase::{ContextFlags, Phase};
 pub use select::{Choice, Epics, NotFound, Place, find, next, next_where};
 pub use status::{Status, Word};

@@ -24,11 +24,11 @@ pub(super) struct Resolver<'a> {
 }
 
 /// A name in braces, with what follows it.
-struct Reference<'t> {
-    name: &'t str,
+pub(super) struct Reference<'t> {
+    pub(super) name: &'t str,
     /// The key after the colon of `{config_source}:key`.
-    config_key: Option<&'t str>,
-    end: usize,
+    pub(super) config_key: Option<&'t str>,
+    pub(super) end: usize,
 }
 
 impl<'a> Resolver<'a> {
@@ -230,7 +230,7 @@ impl<'a> Resolver<'a> {
 }
 
 /// Returns the reference that opens at `open`; doubled braces and other text in braces are none.
-fn reference(raw: &str, open: usize) -> Option<Reference<'_>> {
+pub(super) fn reference(raw: &str, open: usize) -> Option<Reference<'_>> {
     let name_len = raw[open + 1..].find(|c| !is_name(c))?;
     let name = &raw[open + 1..open + 1 + name_len];
     let close = open + 1 + name_len;

@@ -6,6 +6,7 @@ mod builder;
 mod instructions;
 mod maps;
 mod messages;
+mod phase;
 mod project;
 mod redaction;
 mod redaction_by_entropy;

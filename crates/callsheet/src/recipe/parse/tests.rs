@@ -42,7 +42,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = 'magic'\n",
-        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`",
+        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
     ),
     (
         "missing = 'strict'\n",
@@ -156,7 +156,7 @@ fn an_unknown_key_is_told_with_those_that_exist() {
     let top = error(&[(RECIPE_FILE, "description = 'x'\nseperator = ''\n")]);
     assert_eq!(
         top.to_string(),
-        "recipes/mine/recipe.toml:2: unknown field `seperator`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `frames`, `layers`"
+        "recipes/mine/recipe.toml:2: unknown field `seperator`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `defaults`, `messages`, `frames`, `layers`"
     );
     let files = "[[layers]]\nname = 'a'\nfiles = { glob = ['*'] }\n";
     assert_eq!(

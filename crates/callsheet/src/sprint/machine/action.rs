@@ -1,7 +1,7 @@
 //! What a batch asks to be done.
 
 use super::input::ActionId;
-use crate::sprint::{Phase, Status};
+use crate::sprint::{Finding, Phase, Status};
 
 /// Something to do, with the number that its answer has to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +94,8 @@ pub struct AgentOrder {
     pub model: Model,
     /// Whether nothing waits for it.
     pub background: bool,
-    /// What earlier reviews of this story found.
-    pub findings: Vec<String>,
+    /// What the review before this one found.
+    pub findings: Vec<Finding>,
     /// The run before it, where that failed and this is another try.
     pub failed_run: Option<String>,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{AgentOrder, Model, Todo};
 use super::input::{Chosen, Spec, Spent};
 use super::rules::Rules;
-use crate::sprint::{Phase, Status};
+use crate::sprint::{Finding, Phase, Status};
 
 /// One or two stories that go through their phases together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub struct Story {
     /// What each of them found, as fingerprints.
     pub(super) prints: Vec<String>,
     /// What the last of them found.
-    pub(super) findings: Vec<String>,
+    pub(super) findings: Vec<Finding>,
     /// How often in a row an agent failed on it.
     pub(super) failures: u32,
     /// What it cost.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cycle::Cycle;
 use super::rules::{Rules, StopPolicy};
-use crate::sprint::markers::{Markers, Severity, TechSpec};
+use crate::sprint::markers::{Finding, Markers, Severity, TechSpec};
 use crate::sprint::{Phase, Status};
 
 /// The number of an action within its batch.
@@ -262,13 +262,12 @@ pub struct Heard {
     /// What the findings come to, so that the same findings are recognised.
     pub fingerprint: Option<String>,
     /// The findings.
-    pub findings: Vec<String>,
+    pub findings: Vec<Finding>,
 }
 
 impl From<&Markers> for Heard {
     fn from(markers: &Markers) -> Self {
         let decisions = markers.tech_spec.iter();
-        let findings = markers.findings.iter();
         Self {
             severity: markers.severity,
             critical: markers.critical,
@@ -278,9 +277,7 @@ impl From<&Markers> for Heard {
             complete: markers.complete,
             blocked: markers.blocked,
             fingerprint: markers.fingerprint.as_ref().map(ToString::to_string),
-            findings: findings
-                .map(|finding| format!("{}: {}", finding.severity.as_str(), finding.text))
-                .collect(),
+            findings: markers.findings.clone(),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::Event;
-use crate::sprint::{Phase, Status};
+use crate::sprint::{Finding, Phase, Status};
 
 /// A board and a world that answers every action; a test overrides what it is about.
 pub(super) struct World {
@@ -41,7 +41,10 @@ pub(super) fn severity(severity: Severity, print: &str) -> AgentEnded {
         severity,
         critical: severity == Severity::Critical,
         fingerprint: Some(print.to_owned()),
-        findings: vec![print.to_owned()],
+        findings: vec![Finding {
+            severity,
+            text: print.to_owned(),
+        }],
         ..Heard::default()
     })
 }
