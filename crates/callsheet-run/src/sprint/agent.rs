@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callsheet::scope::ScopeGlobs;
-use callsheet::sprint::Markers;
+use callsheet::sprint::{Markers, PreviousRun};
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
@@ -111,20 +111,17 @@ impl Assignment<'_> {
         };
         let run = block_on(self.stage.store.run(self.stage.project, failed))?;
         let known = document(&run);
-        let violations = self.violations(&run);
-        let mut previous = serde_json::json!({
-            "status": known["status"],
-            "exit_code": known["exit_code"],
-            "termination": known["termination"],
-            "class": known["class"],
-            "reason": known["reason"],
-            "changed_files": known["changed_files"],
-        });
-        if !violations.is_empty() {
-            previous["violations"] = violations.into();
-        }
+        let word = |field: &str| known[field].as_str().map(str::to_owned);
+        let exit_code = known["exit_code"].as_i64();
         Ok(Brief {
-            previous: Some(previous),
+            previous: Some(PreviousRun {
+                status: word("status"),
+                exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
+                termination: word("termination"),
+                missing_marker: false,
+                violations: self.violations(&run),
+                changed_files: changed_files(&run),
+            }),
             write_scope: Vec::new(),
         })
     }

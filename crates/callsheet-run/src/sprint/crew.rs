@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use callsheet::Event;
+use callsheet::sprint::PreviousRun;
 use callsheet::sprint::machine::{ActionId, AgentOrder, Batch};
 use callsheet_store::Id;
 
@@ -34,7 +35,7 @@ pub struct Briefed {
 #[derive(Clone, Debug, Default)]
 pub struct Brief {
     /// The facts of the run before, where that failed.
-    pub previous: Option<serde_json::Value>,
+    pub previous: Option<PreviousRun>,
     /// What the stories may write; nothing says that they may write anywhere.
     pub write_scope: Vec<String>,
 }

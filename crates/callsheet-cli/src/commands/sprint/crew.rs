@@ -1,0 +1,236 @@
+//! What a sprint needs from this program: prompts, runners, and lines for people.
+
+use std::sync::{Mutex, PoisonError};
+
+use callsheet::Event;
+use callsheet::sprint::machine::{ActionId, AgentOrder, Batch, Model};
+use callsheet::sprint::{
+    EarlierFinding, Epics, Folders, Phase, PhaseLimits, PhaseOrder, PhasePaths, story_context,
+};
+use callsheet_run::drive::Live;
+use callsheet_run::sandbox::Place;
+use callsheet_run::sprint::{BoardFile, Brief, Briefed, Crew, Layout};
+use callsheet_run::{Interrupts, Resolved, RunError};
+
+use super::live::Show;
+use crate::commands::exec::{self, Texts};
+use crate::failure::Failure;
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping};
+use crate::output::Output;
+use crate::project::Project;
+use crate::run::Script;
+use crate::{run, sandbox, store};
+
+/// Adapters whose models have other names than the one that is the default of `review_model`.
+const OTHER_MODELS: [&str; 3] = ["codex", "gemini", "opencode"];
+
+/// The program around a sprint.
+pub(super) struct ProgramCrew<'a> {
+    project: &'a Project,
+    layout: Layout,
+    /// The name of the runner of all phases.
+    runner: String,
+    interrupts: Mutex<Interrupts>,
+    show: Show,
+    /// What the adapter `replay` plays; its files go with it.
+    recording: Option<Script>,
+}
+
+impl<'a> ProgramCrew<'a> {
+    pub(super) fn new(
+        project: &'a Project,
+        runner: Option<&str>,
+        out: Output,
+    ) -> Result<Self, Failure> {
+        let named = runner.or(project.settings.sprint.runner.as_deref());
+        let runner = run::choose(project, named)?;
+        let resolved = resolve(project, &runner)?;
+        // What is wrong with it is said before anything begins.
+        let recording = run::script(project, &resolved)?;
+        Ok(Self {
+            layout: project.settings.sprint_paths().layout(),
+            recording: recording.filter(|script| matches!(script, Script::Recording(..))),
+            interrupts: Mutex::new(Interrupts::catch()?),
+            show: Show::new(out)?,
+            project,
+            runner,
+        })
+    }
+
+    /// Takes the line that moves away.
+    pub(super) fn end(&self) {
+        self.show.end();
+    }
+
+    /// Returns the model of reviews, where another one than the runner's own is taken.
+    pub(super) fn review_model(&self) -> Result<Option<String>, Failure> {
+        let sheet = resolve(self.project, &self.runner)?.sheet;
+        let is_known = !OTHER_MODELS.contains(&sheet.name.as_str());
+        let settings = &self.project.settings.sprint;
+        let set = settings.review_model.clone();
+        Ok(set.or_else(|| is_known.then(|| "haiku".to_owned())))
+    }
+
+    /// Composes the prompt of a phase.
+    pub(super) fn compose(
+        &self,
+        order: &AgentOrder,
+        brief: &Brief,
+        keeping: Keeping,
+    ) -> Result<Composed, Failure> {
+        let phase = self.phase_order(order, brief)?;
+        let fields = phase.input().into_iter();
+        let input = InputArgs::of(fields.map(|(name, value)| format!("{name}:={value}")).collect());
+        let options = BudgetArgs::default().options(false);
+        input.compose_for(self.project, &phase.recipe(), &options, keeping)
+    }
+
+    fn phase_order(&self, order: &AgentOrder, brief: &Brief) -> Result<PhaseOrder, Failure> {
+        let settings = &self.project.settings.sprint;
+        let is_review = matches!(
+            order.phase,
+            Phase::StoryReview | Phase::TechSpecReview | Phase::CodeReview
+        );
+        let findings = order.findings.iter().map(|finding| EarlierFinding {
+            attempt: order.attempt.checked_sub(1),
+            severity: finding.severity.as_str().to_owned(),
+            text: finding.text.clone(),
+        });
+        let bytes = |kb: u64| usize::try_from(kb.saturating_mul(1024)).ok();
+        Ok(PhaseOrder {
+            epic_id: Some(order.epic.clone()).filter(|epic| !epic.is_empty()),
+            attempt: is_review.then_some(order.attempt),
+            chain: is_review && order.background,
+            previous_findings: findings.collect(),
+            previous: brief.previous.clone(),
+            write_scope: brief.write_scope.clone(),
+            additional_files: self.additional(order)?,
+            degrade: true,
+            limits: PhaseLimits {
+                warning_bytes: bytes(settings.injection_warning_kb),
+                error_bytes: bytes(settings.injection_error_kb),
+            },
+            paths: PhasePaths {
+                implementation_artifacts: Some(self.layout.implementation_artifacts.clone()),
+                planning_artifacts: Some(self.layout.planning_artifacts.clone()),
+                sprint_project_context: Some(self.layout.sprint_project_context.clone()),
+                project_context: Some(self.layout.project_context.clone()),
+                workflows: settings.workflows.clone(),
+            },
+            ..PhaseOrder::new(order.phase, order.keys.iter().cloned())
+        })
+    }
+
+    /// Returns what whoever writes a story is given beside the files of the phase: its epic, and the story before.
+    fn additional(&self, order: &AgentOrder) -> Result<Vec<String>, Failure> {
+        let Some(first) = order.keys.first().filter(|_| order.phase == Phase::CreateStory) else {
+            return Ok(Vec::new());
+        };
+        let root = self.project.open()?;
+        let names = |directory: &str| {
+            let listing = root.list(directory);
+            listing.map_or_else(|_| Vec::new(), |listing| listing.names)
+        };
+        let board = BoardFile::find(self.project.root(), &self.project.settings.sprint, &self.layout);
+        let board = board?.read()?;
+        let epics = Epics::of(&board);
+        let stories = board.stories().take_while(|story| story.key != *first);
+        let before = stories.last().map(|story| story.key.clone());
+        let before = before.filter(|key| epics.place(key).epic == order.epic);
+        let (planning, implementation) =
+            (&self.layout.planning_artifacts, &self.layout.implementation_artifacts);
+        let folders = Folders {
+            planning: (planning, &names(planning)),
+            implementation: (implementation, &names(implementation)),
+        };
+        Ok(story_context(&order.epic, before.as_deref(), folders))
+    }
+
+    fn briefed(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, Failure> {
+        let composed = self.compose(order, brief, Keeping::Seal)?;
+        let texts = texts(&composed)?;
+        let seal = composed.seal.clone();
+        let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
+        let sealed = store::seal(self.project, seal)?;
+        let mut runner = resolve(self.project, &self.runner)?;
+        if order.model == Model::Review
+            && let Some(model) = self.review_model()?
+        {
+            runner.runner.model = Some(model);
+        }
+        let script = match &self.recording {
+            Some(script @ Script::Recording(_, adapter)) => {
+                runner.plays(adapter);
+                Some(script.path().to_owned())
+            }
+            _ => run::script(self.project, &runner)?.map(|script| script.path().to_owned()),
+        };
+        Ok(Briefed {
+            sealed: sealed.id,
+            prompt: texts.prompt,
+            system: texts.system,
+            events: composed.composition.events.clone(),
+            script,
+            sandbox: sandbox_of(self.project, &runner)?,
+            most: exec::most(self.project, &runner),
+            runner,
+        })
+    }
+}
+
+/// Returns what an agent is given: the files as system text, what to do as the prompt.
+pub(super) fn texts(composed: &Composed) -> Result<Texts, Failure> {
+    exec::messages(&composed.composition, None)
+}
+
+/// Tells where the agents of a sprint work. Those that ask before they do something are put into the sandbox, where they do not
+/// have to ask: nobody is there to answer.
+fn place(project: &Project, name: &str) -> Result<Place, Failure> {
+    let runner = project.runners().resolve(name, project.root(), false)?;
+    Ok(if runner.sheet.permissions.is_empty() {
+        Place::Project
+    } else {
+        Place::Worktree
+    })
+}
+
+fn sandbox_of(
+    project: &Project,
+    runner: &Resolved,
+) -> Result<Option<Vec<std::path::PathBuf>>, Failure> {
+    sandbox::of(project, place(project, &runner.name)?)
+}
+
+fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
+    let is_sandboxed = sandbox::of(project, place(project, name)?)?.is_some();
+    Ok(project.runners().resolve(name, project.root(), is_sandboxed)?)
+}
+
+impl Crew for ProgramCrew<'_> {
+    fn brief(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, RunError> {
+        self.briefed(order, brief).map_err(Failure::into_run_error)
+    }
+
+    fn stops(&self) -> usize {
+        let mut interrupts = self.interrupts.lock().unwrap_or_else(PoisonError::into_inner);
+        let stops = interrupts.count();
+        self.show.stops(stops);
+        stops
+    }
+
+    fn told(&self, batch: &Batch, events: &[Event]) {
+        self.show.told(batch, events);
+    }
+
+    fn live(&self, action: ActionId, order: &AgentOrder, live: &Live<'_>) {
+        self.show.live(action, order, live);
+    }
+
+    fn note(&self, line: &str) {
+        self.show.note(line);
+    }
+
+    fn waiting(&self, action: ActionId, account: &str, seconds: u64) {
+        self.show.waiting(action, account, seconds);
+    }
+}
