@@ -48,6 +48,10 @@ help_of! {
     checks_rerun: "checks" "rerun";
     merge: "merge";
     proof: "proof";
+    sprint: "sprint";
+    sprint_next: "sprint" "next";
+    sprint_set: "sprint" "set";
+    sprint_check: "sprint" "check";
     worker: "worker";
     log: "log";
     events: "events";

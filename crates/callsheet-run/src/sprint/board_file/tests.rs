@@ -127,17 +127,16 @@ fn what_a_person_wrote_in_between_stays() {
     let refused = disk.set(&file, "1-2-b", None, Status::Review);
     assert!(matches!(
         refused,
-        Written::Refused(SetError::Downgrade { .. })
+        Written::Refused {
+            why: SetError::Downgrade { .. },
+            ..
+        }
     ));
     assert_eq!(disk.set(&file, "1-2-b", None, Status::Done), Written::Same);
     assert_eq!(disk.read("sprint-status.yaml"), BOARD);
 
-    let change = Change {
-        path: "sprint-status.yaml".to_owned(),
-        old: "something else".to_owned(),
-        new: String::new(),
-    };
-    assert!(!file.write(&change).unwrap(), "an editor was faster");
+    let written = file.write("sprint-status.yaml", "something else", "new");
+    assert!(!written.unwrap(), "an editor was faster");
     assert_eq!(disk.read("sprint-status.yaml"), BOARD);
     // A line that was added meanwhile is kept by the next change.
     let edited = BOARD.replace("# ours", "# ours\r\n# a note");
@@ -151,10 +150,11 @@ fn what_a_person_wrote_in_between_stays() {
 
 #[test]
 fn writers_at_the_same_time_lose_nothing() {
-    let entries: String = (0..40).map(|n| format!("  1-{n}: backlog\n")).collect();
+    let entries: Vec<String> = (0..40).map(|n| format!("  1-{n}: backlog")).collect();
+    let entries = entries.join("\n");
     let disk = Disk::new(&[(
         "sprint-status.yaml",
-        &format!("development_status:\n{entries}"),
+        &format!("development_status:\n{entries}\n"),
     )]);
     std::thread::scope(|scope| {
         for half in [0, 1] {
@@ -231,16 +231,23 @@ fn a_list_of_stories_has_the_status_of_their_files() {
         disk.read("spec/stories/a-login.md"),
         spec.replace("ready-for-dev", "in-review")
     );
-    let refused = disk.set(&file, "c", None, Status::Done);
-    assert!(matches!(
-        refused,
-        Written::Refused(SetError::NoStatus { line: 3, .. })
-    ));
+    let error = file.set(&disk.path(".callsheet"), "c", None, (Status::Done, true));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "spec/stories.yaml:3: the story `c` has no file in `spec/stories` that could have a status"
+    );
     let refused = disk.set(&file, "d", None, Status::Backlog);
-    assert!(matches!(
-        refused,
-        Written::Refused(SetError::Downgrade { line: 2, .. })
-    ));
+    let why = SetError::Downgrade {
+        key: "d".to_owned(),
+        line: 2,
+        from: "in-review".to_owned(),
+        to: Status::Backlog,
+    };
+    let path = "spec/stories/d.md".to_owned();
+    assert_eq!(refused, Written::Refused { path, why });
+    let files = file.story_files(&board).unwrap();
+    assert_eq!(files["a"][0].path, "spec/stories/a-login.md");
+    assert!(files["c"].is_empty());
 }
 
 #[test]
