@@ -104,7 +104,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof worker exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker exec runs log events stop prompts show search verify replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),
@@ -118,6 +118,7 @@ fn no_command_is_without_its_help_here() {
         listed(&help(&["task"])).join(" "),
         "add list show cancel depend"
     );
+    assert_eq!(listed(&help(&["sprint"])).join(" "), "next set check");
     assert_eq!(listed(&help(&["checks"])).join(" "), "rerun");
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
     assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");

@@ -322,6 +322,11 @@ fn check_reports_what_is_odd() {
       ]
     }
     "#);
+}
+
+#[test]
+fn check_warns_of_what_other_readers_refuse() {
+    let project = Project::new();
     project.file(
         PLACE,
         "story_location: {project-root}/x\ndevelopment_status:\n  1-1: backlog\n",

@@ -268,3 +268,44 @@ fn story_files_are_seen_with_their_status() {
     assert_eq!(files["1-2-b"][0].noted, None);
     assert!(files["1-3-c"].is_empty());
 }
+
+/// Returns the sample boards that can be read.
+fn samples() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../callsheet/tests/boards");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let texts = files.map(|file| fs::read_to_string(file).unwrap());
+    texts
+        .filter(|text| Board::parse(text.as_str(), "sample").is_ok())
+        .collect()
+}
+
+#[test]
+fn real_boards_are_changed_through_a_link_and_back() {
+    let samples = samples();
+    assert!(samples.len() >= 18);
+    for text in samples
+        .into_iter()
+        .flat_map(|text| [text.replace('\n', "\r\n"), text])
+    {
+        let disk = Disk::new(&[("shared/board.yaml", &text), ("docs/x", "")]);
+        symlink("../shared/board.yaml", disk.path("docs/sprint-status.yaml")).unwrap();
+        let (file, home) = (disk.find(None).unwrap(), disk.path(".callsheet"));
+        let board = file.read().unwrap();
+        let mut stories = board
+            .stories()
+            .filter(|story| Status::named(&story.word.text).is_some());
+        for story in [stories.next(), stories.last()].into_iter().flatten() {
+            let from = story.word.status.unwrap();
+            for to in Status::ALL.into_iter().filter(|to| *to != from) {
+                file.set(&home, &story.key, None, (to, true)).unwrap();
+                let changed = board.set(&story.key, to, true).unwrap();
+                assert_eq!(disk.read("shared/board.yaml"), changed);
+            }
+            file.set(&home, &story.key, None, (from, true)).unwrap();
+            assert_eq!(disk.read("shared/board.yaml"), text);
+        }
+        assert!(disk.path("docs/sprint-status.yaml").is_symlink());
+    }
+}
