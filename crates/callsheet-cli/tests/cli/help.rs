@@ -48,11 +48,14 @@ help_of! {
     checks_rerun: "checks" "rerun";
     merge: "merge";
     proof: "proof";
+    sprint: "sprint";
+    sprint_next: "sprint" "next";
+    sprint_set: "sprint" "set";
+    sprint_check: "sprint" "check";
     worker: "worker";
     log: "log";
     events: "events";
     log_event: "log-event";
-    sprint: "sprint";
     sprint_parse: "sprint" "parse";
     stop: "stop";
     prompts: "prompts";
@@ -117,6 +120,7 @@ fn no_command_is_without_its_help_here() {
         listed(&help(&["task"])).join(" "),
         "add list show cancel depend"
     );
+    assert_eq!(listed(&help(&["sprint"])).join(" "), "next set check parse");
     assert_eq!(listed(&help(&["checks"])).join(" "), "rerun");
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
     assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");

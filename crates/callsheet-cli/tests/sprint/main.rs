@@ -8,6 +8,7 @@ mod project;
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod desk;
 
+mod board;
 mod log_event;
 mod parse;
 mod phases;

@@ -72,7 +72,7 @@ pub fn check(board: &Board, files: Option<&BTreeMap<String, Vec<Seen>>>) -> Vec<
             file(story, seen)
         }));
     }
-    findings.sort_by(|a, b| (a.line, a.kind).cmp(&(b.line, b.kind)));
+    findings.sort_by_key(|found| (found.line, found.kind));
     findings
 }
 
@@ -220,22 +220,22 @@ mod tests {
                 .map(|one| format!("{}: {:?}: {}", one.line, one.kind, one.message));
             lines.collect::<Vec<_>>().join("\n")
         };
-        insta::assert_snapshot!(told(Some(&files)), @r"
-1: NotYaml: the value of `story_location` is not valid YAML; put it in quotes
-3: Contradiction: `epic-1` is `done`, but `1-2-b` is `backlog`, and 1 more like it
-4: OtherStatus: `1-1-a` is `done`, but `s/1-1-a.md` says `ready-for-dev` in line 3; the board counts
-7: UnknownWord: `1-4-d` is `superseded`, which is not a known status; it is never run
-9: Contradiction: `epic-2` is `backlog`, but `2-1-a` is `in-progress`
-10: SeveralFiles: `2-1-a` may have any of the files `s/2-1.md`, `s/2-1-b.md`
-11: Contradiction: `epic-3` is `contexted`, but all its stories are `done`
-13: UnknownWord: `3-2-b` is `merged`, which is not a known status; it is never run
-14: UnknownWord: `epic-4` is `deferred`, which is not a known status
-14: Contradiction: `epic-4` is `deferred`, but `4-1-a` is `ready-for-dev`
-15: NoFile: `4-1-a` is `ready-for-dev`, but it has no story file
-20: Contradiction: `epic-7` is `backlog`, but all its stories are `done`
-22: UnknownWord: `epic-7-retrospective` is `maybe`, which is not a known status
-23: UnknownWord: `9-1` has no status
-");
+        insta::assert_snapshot!(told(Some(&files)), @"
+        1: NotYaml: the value of `story_location` is not valid YAML; put it in quotes
+        3: Contradiction: `epic-1` is `done`, but `1-2-b` is `backlog`, and 1 more like it
+        4: OtherStatus: `1-1-a` is `done`, but `s/1-1-a.md` says `ready-for-dev` in line 3; the board counts
+        7: UnknownWord: `1-4-d` is `superseded`, which is not a known status; it is never run
+        9: Contradiction: `epic-2` is `backlog`, but `2-1-a` is `in-progress`
+        10: SeveralFiles: `2-1-a` may have any of the files `s/2-1.md`, `s/2-1-b.md`
+        11: Contradiction: `epic-3` is `contexted`, but all its stories are `done`
+        13: UnknownWord: `3-2-b` is `merged`, which is not a known status; it is never run
+        14: UnknownWord: `epic-4` is `deferred`, which is not a known status
+        14: Contradiction: `epic-4` is `deferred`, but `4-1-a` is `ready-for-dev`
+        15: NoFile: `4-1-a` is `ready-for-dev`, but it has no story file
+        20: Contradiction: `epic-7` is `backlog`, but all its stories are `done`
+        22: UnknownWord: `epic-7-retrospective` is `maybe`, which is not a known status
+        23: UnknownWord: `9-1` has no status
+        ");
         assert!(!told(None).contains("File"));
         let fine = Board::parse(
             "development_status:\n  epic-1: in-progress\n  1-1: done\n  1-2: backlog\n",

@@ -112,7 +112,7 @@ mod tests {
     fn words_of_real_boards_are_understood_or_left_alone() {
         for (text, status) in [
             ("backlog", Some(Status::Backlog)),
-            (" TODO ", Some(Status::Backlog)),
+            (" Todo ", Some(Status::Backlog)),
             ("not_started", Some(Status::Backlog)),
             ("pending", Some(Status::Backlog)),
             ("drafted", Some(Status::ReadyForDev)),

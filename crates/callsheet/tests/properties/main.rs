@@ -1,6 +1,7 @@
 //! What holds for every composition, tried on random projects, inputs and budgets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod boards;
 mod budget;
 mod builder;
 mod instructions;

@@ -1,4 +1,4 @@
-//! `sprint check`: what a person should look at on the board.
+//! `sprint check`: contradictions, unknown words and missing story files.
 
 use std::process::ExitCode;
 
@@ -11,10 +11,10 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::table::one_line;
 
-/// Report what is odd about the board
+/// Check the board
 ///
-/// These are epics that contradict their stories, words that are not a known status, stories that need a file and have none or
-/// several, and story files that say another status than the board. Nothing is changed.
+/// Reports epics that contradict their stories, words that are not a known status, stories that need a file and have none or
+/// several, and story files whose status differs from that of the board. Nothing is changed.
 ///
 /// Exits with 1 if something is found.
 #[derive(Debug, clap::Args)]
@@ -42,9 +42,10 @@ impl Args {
                 let (path, line) = (file.path(), found.line);
                 format!("{path}:{line}: {}\n", one_line(&found.message))
             });
-            out.data(lines.collect::<String>())?;
+            let lines: Vec<String> = lines.collect();
+            out.data(lines.concat())?;
             if findings.is_empty() {
-                out.say(&format!("nothing is odd about `{}`", file.path()));
+                out.say(&format!("no problems in `{}`", file.path()));
             }
         }
         Ok(match findings.len() {

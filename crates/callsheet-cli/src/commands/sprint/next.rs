@@ -45,8 +45,8 @@ impl Args {
                 "epic_id": choice.epic_id,
             }))?;
         } else {
-            let lines = choice.story_keys.iter().map(|key| format!("{key}\n"));
-            out.data(lines.collect::<String>())?;
+            let lines = choice.story_keys.iter().map(|key| [key.as_str(), "\n"]);
+            out.data(lines.flatten().collect::<String>())?;
         }
         Ok(ExitCode::SUCCESS)
     }

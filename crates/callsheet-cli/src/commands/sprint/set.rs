@@ -59,13 +59,13 @@ impl Args {
                     "`{key}` is not on the board any more"
                 )));
             }
-            Written::Refused(refused) => {
-                let line = refused.line().map(|line| format!(":{line}"));
-                let place = format!("{}{}", file.path(), line.unwrap_or_default());
-                let failure = Failure::input(format!("{place}: {refused}"));
-                return Err(match refused.yields_to_force() {
-                    true => failure.hint("`--force` writes it all the same"),
-                    false => failure,
+            Written::Refused { path, why } => {
+                let line = why.line().map(|line| format!(":{line}"));
+                let failure = Failure::input(format!("{path}{}: {why}", line.unwrap_or_default()));
+                return Err(if why.yields_to_force() {
+                    failure.hint("use `--force` to write it anyway")
+                } else {
+                    failure
                 });
             }
         };

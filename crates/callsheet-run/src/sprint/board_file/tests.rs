@@ -127,17 +127,16 @@ fn what_a_person_wrote_in_between_stays() {
     let refused = disk.set(&file, "1-2-b", None, Status::Review);
     assert!(matches!(
         refused,
-        Written::Refused(SetError::Downgrade { .. })
+        Written::Refused {
+            why: SetError::Downgrade { .. },
+            ..
+        }
     ));
     assert_eq!(disk.set(&file, "1-2-b", None, Status::Done), Written::Same);
     assert_eq!(disk.read("sprint-status.yaml"), BOARD);
 
-    let change = Change {
-        path: "sprint-status.yaml".to_owned(),
-        old: "something else".to_owned(),
-        new: String::new(),
-    };
-    assert!(!file.write(&change).unwrap(), "an editor was faster");
+    let written = file.write("sprint-status.yaml", "something else", "new");
+    assert!(!written.unwrap(), "an editor was faster");
     assert_eq!(disk.read("sprint-status.yaml"), BOARD);
     // A line that was added meanwhile is kept by the next change.
     let edited = BOARD.replace("# ours", "# ours\r\n# a note");
@@ -151,10 +150,11 @@ fn what_a_person_wrote_in_between_stays() {
 
 #[test]
 fn writers_at_the_same_time_lose_nothing() {
-    let entries: String = (0..40).map(|n| format!("  1-{n}: backlog\n")).collect();
+    let entries: Vec<String> = (0..40).map(|n| format!("  1-{n}: backlog")).collect();
+    let entries = entries.join("\n");
     let disk = Disk::new(&[(
         "sprint-status.yaml",
-        &format!("development_status:\n{entries}"),
+        &format!("development_status:\n{entries}\n"),
     )]);
     std::thread::scope(|scope| {
         for half in [0, 1] {
@@ -231,16 +231,23 @@ fn a_list_of_stories_has_the_status_of_their_files() {
         disk.read("spec/stories/a-login.md"),
         spec.replace("ready-for-dev", "in-review")
     );
-    let refused = disk.set(&file, "c", None, Status::Done);
-    assert!(matches!(
-        refused,
-        Written::Refused(SetError::NoStatus { line: 3, .. })
-    ));
+    let error = file.set(&disk.path(".callsheet"), "c", None, (Status::Done, true));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "spec/stories.yaml:3: the story `c` has no file in `spec/stories` that could have a status"
+    );
     let refused = disk.set(&file, "d", None, Status::Backlog);
-    assert!(matches!(
-        refused,
-        Written::Refused(SetError::Downgrade { line: 2, .. })
-    ));
+    let why = SetError::Downgrade {
+        key: "d".to_owned(),
+        line: 2,
+        from: "in-review".to_owned(),
+        to: Status::Backlog,
+    };
+    let path = "spec/stories/d.md".to_owned();
+    assert_eq!(refused, Written::Refused { path, why });
+    let files = file.story_files(&board).unwrap();
+    assert_eq!(files["a"][0].path, "spec/stories/a-login.md");
+    assert!(files["c"].is_empty());
 }
 
 #[test]
@@ -260,4 +267,45 @@ fn story_files_are_seen_with_their_status() {
     assert_eq!(files["1-1-a"][0].noted.as_ref().unwrap().line, 3);
     assert_eq!(files["1-2-b"][0].noted, None);
     assert!(files["1-3-c"].is_empty());
+}
+
+/// Returns the sample boards that can be read.
+fn samples() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../callsheet/tests/boards");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let texts = files.map(|file| fs::read_to_string(file).unwrap());
+    texts
+        .filter(|text| Board::parse(text.as_str(), "sample").is_ok())
+        .collect()
+}
+
+#[test]
+fn real_boards_are_changed_through_a_link_and_back() {
+    let samples = samples();
+    assert!(samples.len() >= 18);
+    for text in samples
+        .into_iter()
+        .flat_map(|text| [text.replace('\n', "\r\n"), text])
+    {
+        let disk = Disk::new(&[("shared/board.yaml", &text), ("docs/x", "")]);
+        symlink("../shared/board.yaml", disk.path("docs/sprint-status.yaml")).unwrap();
+        let (file, home) = (disk.find(None).unwrap(), disk.path(".callsheet"));
+        let board = file.read().unwrap();
+        let mut stories = board
+            .stories()
+            .filter(|story| Status::named(&story.word.text).is_some());
+        for story in [stories.next(), stories.last()].into_iter().flatten() {
+            let from = story.word.status.unwrap();
+            for to in Status::ALL.into_iter().filter(|to| *to != from) {
+                file.set(&home, &story.key, None, (to, true)).unwrap();
+                let changed = board.set(&story.key, to, true).unwrap();
+                assert_eq!(disk.read("shared/board.yaml"), changed);
+            }
+            file.set(&home, &story.key, None, (from, true)).unwrap();
+            assert_eq!(disk.read("shared/board.yaml"), text);
+        }
+        assert!(disk.path("docs/sprint-status.yaml").is_symlink());
+    }
 }

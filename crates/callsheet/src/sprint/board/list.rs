@@ -130,15 +130,15 @@ mod tests {
             refused("- id: 1-2\n- id: 1\n"),
             refused("- id: a/b\n"),
             refused("- id: a\n  status: done\n"),
-        ].join("\n"), @r"
-s.yaml: this is not a list of stories; each needs an `id`
-s.yaml: this is not a list of stories; each needs an `id`
-s.yaml:1: a story has to be a map with an `id`
-s.yaml:1: the story has no `id`
-s.yaml:2: the id `1` is in line 1 already
-s.yaml:1: the id `1-2` begins with the id `1` of line 2
-s.yaml:1: the `id` cannot be part of a file name
-s.yaml:2: a list of stories has no `status`; it stands in the file of each story
-");
+        ].join("\n"), @"
+        s.yaml: this is not a list of stories; each needs an `id`
+        s.yaml: this is not a list of stories; each needs an `id`
+        s.yaml:1: a story has to be a map with an `id`
+        s.yaml:1: the story has no `id`
+        s.yaml:2: the id `1` is in line 1 already
+        s.yaml:1: the id `1-2` begins with the id `1` of line 2
+        s.yaml:1: the `id` cannot be part of a file name
+        s.yaml:2: a list of stories has no `status`; it stands in the file of each story
+        ");
     }
 }

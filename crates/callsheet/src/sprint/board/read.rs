@@ -55,6 +55,18 @@ fn missing(keys: &[String]) -> Error {
     )
 }
 
+/// What may stand below an entry.
+#[derive(Clone, Copy, Default)]
+enum Fields {
+    /// Nothing: it has a status.
+    #[default]
+    None,
+    /// Fields, if there are any.
+    Possible,
+    /// Fields with that many spaces in front.
+    At(usize),
+}
+
 #[derive(Default)]
 struct Reader {
     read: Read,
@@ -68,8 +80,8 @@ struct Reader {
     inside: bool,
     /// The spaces in front of an entry.
     indent: Option<usize>,
-    /// Whether the last entry may have fields below it, and the spaces in front of them.
-    fields: Option<Option<usize>>,
+    /// What may stand below the last entry.
+    fields: Fields,
     /// The quote of a value that goes on, and the line in which it began.
     quote: Option<(char, usize)>,
     /// Whether a document began.
@@ -107,14 +119,14 @@ impl Reader {
             return Ok(());
         }
         if row.is_item() {
-            return match self.keys.is_empty() || self.inside {
-                true => refuse(row, list_text()),
-                false => Ok(()),
-            };
+            if self.keys.is_empty() || self.inside {
+                return refuse(row, list_text());
+            }
+            return Ok(());
         }
         let pair = Pair::parse(row).map_err(|message| (row.number, message))?;
         self.inside = false;
-        self.fields = None;
+        self.fields = Fields::None;
         if pair.key == BLOCK {
             return self.begin(row, &pair);
         }
@@ -162,7 +174,8 @@ impl Reader {
         }
         let last = self.read.entries.last();
         match self.fields {
-            Some(fields) if indent > expected => self.field(row, fields),
+            Fields::Possible if indent > expected => self.first_field(row),
+            Fields::At(fields) if indent > expected => self.field(row, fields),
             _ => {
                 let under = match last {
                     Some(last) if indent > expected => {
@@ -190,7 +203,11 @@ impl Reader {
             return refuse(row, format!("`{}` is in line {first} already", pair.key));
         }
         let value = pair.scalar().map_err(|message| (row.number, message))?;
-        self.fields = value.bytes.is_empty().then_some(None);
+        self.fields = if value.bytes.is_empty() {
+            Fields::Possible
+        } else {
+            Fields::None
+        };
         self.read.entries.push(Entry {
             kind: Kind::of(&pair.key),
             key: pair.key,
@@ -201,20 +218,22 @@ impl Reader {
         Ok(())
     }
 
+    /// Takes the first line below an entry without a status, which makes it a map.
+    fn first_field(&mut self, row: Row<'_>) -> Result<(), Refused> {
+        if row.is_item() {
+            return refuse(row, "an entry has to be a status or a map with `status`");
+        }
+        // The place of the status is not the line of the key.
+        if let Some(last) = self.read.entries.last_mut() {
+            last.value = None;
+        }
+        self.fields = Fields::At(row.indent());
+        self.field(row, row.indent())
+    }
+
     /// Takes a line below an entry that is a map.
-    fn field(&mut self, row: Row<'_>, fields: Option<usize>) -> Result<(), Refused> {
+    fn field(&mut self, row: Row<'_>, expected: usize) -> Result<(), Refused> {
         let indent = row.indent();
-        let Some(expected) = fields else {
-            if row.is_item() {
-                return refuse(row, "an entry has to be a status or a map with `status`");
-            }
-            // The place of the status is not the line of the key.
-            if let Some(last) = self.read.entries.last_mut() {
-                last.value = None;
-            }
-            self.fields = Some(Some(indent));
-            return self.field(row, Some(indent));
-        };
         // What is deeper belongs to a field, and so does a list at its own depth.
         if indent > expected || row.is_item() && indent == expected {
             return Ok(());

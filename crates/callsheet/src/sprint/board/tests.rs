@@ -48,8 +48,7 @@ fn both_layouts_are_read_with_quotes_and_comments() {
 }
 
 #[test]
-fn malformed_files_are_refused_with_the_line() {
-    let block = |entries: &str| refused(&format!("a: 1\ndevelopment_status:\n{entries}"));
+fn files_without_a_board_are_refused() {
     insta::assert_snapshot!([
         refused(""),
         refused("# only a comment\n"),
@@ -63,6 +62,26 @@ fn malformed_files_are_refused_with_the_line() {
         refused("a: 1\n---\ndevelopment_status:\n  a: done\n"),
         refused("a: \"1\ndevelopment_status:\n  a: done\n"),
         refused("a: 1\rdevelopment_status:\n"),
+    ].join("\n"), @"
+    b.yaml: no `development_status` at the top level; there are no keys at all
+    b.yaml: no `development_status` at the top level; there are no keys at all
+    b.yaml: no `development_status` at the top level; found `project`, `epics`
+    b.yaml:1: this is a list; `development_status` has to be a map of `key: status`
+    b.yaml:1: this line is not `key: value`
+    b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
+    b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
+    b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
+    b.yaml:3: `development_status` is in line 1 already
+    b.yaml:2: a second document begins here
+    b.yaml:1: the quoted value never ends
+    b.yaml:1: there is a carriage return within the line
+    ");
+}
+
+#[test]
+fn malformed_layouts_are_refused_with_the_line() {
+    let block = |entries: &str| refused(&format!("a: 1\ndevelopment_status:\n{entries}"));
+    insta::assert_snapshot!([
         block("- a: done\n"),
         block("  - a: done\n"),
         block("  1-1: done\n  1-2: done\n  1-1: review\n"),
@@ -73,6 +92,24 @@ fn malformed_files_are_refused_with_the_line() {
         block("  1-1:\n    status: done\n    status: review\n"),
         block("  1-1:\n    - a\n"),
         block("\t1-1: done\n"),
+    ].join("\n"), @"
+    b.yaml:3: this is a list; `development_status` has to be a map of `key: status`
+    b.yaml:3: this is a list; `development_status` has to be a map of `key: status`
+    b.yaml:5: `1-1` is in line 3 already
+    b.yaml:4: this line is indented by 3 spaces, below `1-1`, which has a status and no fields; the entries above are indented by 2
+    b.yaml:4: this line is indented by 2 spaces; the entries above are indented by 3
+    b.yaml:4: this line is indented by 4 spaces, below `1-1`, which has a status and no fields; the entries above are indented by 2
+    b.yaml:5: this line is indented by 4 spaces; the fields above are indented by 6
+    b.yaml:5: `status` is in line 4 already
+    b.yaml:4: an entry has to be a status or a map with `status`
+    b.yaml:3: there is a tab in front; use spaces
+    ");
+}
+
+#[test]
+fn malformed_lines_are_refused_with_the_line() {
+    let block = |entries: &str| refused(&format!("a: 1\ndevelopment_status:\n{entries}"));
+    insta::assert_snapshot!([
         block("  1-1:\tdone\n"),
         block("  1-1: do\tne\n"),
         block("  1-1: done 1-2: done\n"),
@@ -92,47 +129,25 @@ fn malformed_files_are_refused_with_the_line() {
         block("  1-1:done\n"),
         block("  1-1: done\n## Heading\ntext of a page\n"),
     ].join("\n"), @r"
-b.yaml: no `development_status` at the top level; there are no keys at all
-b.yaml: no `development_status` at the top level; there are no keys at all
-b.yaml: no `development_status` at the top level; found `project`, `epics`
-b.yaml:1: this is a list; `development_status` has to be a map of `key: status`
-b.yaml:1: this line is not `key: value`
-b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
-b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
-b.yaml:1: `development_status` has to be a map: one `key: status` per line below it
-b.yaml:3: `development_status` is in line 1 already
-b.yaml:2: a second document begins here
-b.yaml:1: the quoted value never ends
-b.yaml:1: there is a carriage return within the line
-b.yaml:3: this is a list; `development_status` has to be a map of `key: status`
-b.yaml:3: this is a list; `development_status` has to be a map of `key: status`
-b.yaml:5: `1-1` is in line 3 already
-b.yaml:4: this line is indented by 3 spaces, below `1-1`, which has a status and no fields; the entries above are indented by 2
-b.yaml:4: this line is indented by 2 spaces; the entries above are indented by 3
-b.yaml:4: this line is indented by 4 spaces, below `1-1`, which has a status and no fields; the entries above are indented by 2
-b.yaml:5: this line is indented by 4 spaces; the fields above are indented by 6
-b.yaml:5: `status` is in line 4 already
-b.yaml:4: an entry has to be a status or a map with `status`
-b.yaml:3: there is a tab in front; use spaces
-b.yaml:3: there is a tab behind the key; use spaces
-b.yaml:3: the value contains a tab
-b.yaml:3: there are two `key: value` in one line
-b.yaml:3: a map or list in one line is not understood; write `key: status`
-b.yaml:3: a map or list in one line is not understood; write `key: status`
-b.yaml:3: anchors and aliases are not understood
-b.yaml:3: `!` at the start has a meaning in YAML that is not understood
-b.yaml:3: a text of several lines is not a status
-b.yaml:3: `?` at the start has a meaning in YAML that is not understood
-b.yaml:3: the quoted value does not end in this line
-b.yaml:3: there is something behind the quoted value
-b.yaml:3: there is a `\` in double quotes; use a plain word
-b.yaml:3: the value contains a control character
-b.yaml:3: the key contains a control character
-b.yaml:3: the key is empty
-b.yaml:3: this line is not `key: value`
-b.yaml:3: this line is not `key: value`
-b.yaml:5: this line is not `key: value`
-");
+    b.yaml:3: there is a tab behind the key; use spaces
+    b.yaml:3: the value contains a tab
+    b.yaml:3: there are two `key: value` in one line
+    b.yaml:3: a map or list in one line is not understood; write `key: status`
+    b.yaml:3: a map or list in one line is not understood; write `key: status`
+    b.yaml:3: anchors and aliases are not understood
+    b.yaml:3: `!` at the start has a meaning in YAML that is not understood
+    b.yaml:3: a text of several lines is not a status
+    b.yaml:3: `?` at the start has a meaning in YAML that is not understood
+    b.yaml:3: the quoted value does not end in this line
+    b.yaml:3: there is something behind the quoted value
+    b.yaml:3: there is a `\` in double quotes; use a plain word
+    b.yaml:3: the value contains a control character
+    b.yaml:3: the key contains a control character
+    b.yaml:3: the key is empty
+    b.yaml:3: this line is not `key: value`
+    b.yaml:3: this line is not `key: value`
+    b.yaml:5: this line is not `key: value`
+    ");
     let long = format!("  {}: done\n", "x".repeat(KEY_LIMIT + 1));
     assert_eq!(block(&long), "b.yaml:3: the key is longer than 500 bytes");
 }
@@ -166,14 +181,14 @@ fn nothing_goes_back_and_no_unknown_word_is_overwritten_unasked() {
         refused("1-6", Status::Done),
         refused("1-7", Status::Done),
         refused("1-8", Status::Done),
-    ].join("\n"), @r"
-Some(2) true `1-1` is `review`, which is past `in-progress`
-Some(3) true `1-2` is `superseded`, which is not a known status
-Some(6) true `1-5` is `Done`, which is past `blocked`
-Some(7) true `1-6` has an empty status
-Some(8) false `1-7` has no `status`
-None false no entry `1-8` below `development_status`
-");
+    ].join("\n"), @"
+    Some(2) true `1-1` is `review`, which is past `in-progress`
+    Some(3) true `1-2` is `superseded`, which is not a known status
+    Some(6) true `1-5` is `Done`, which is past `blocked`
+    Some(7) true `1-6` has an empty status
+    Some(8) false `1-7` has no `status`
+    None false no entry `1-8` below `development_status`
+    ");
     let line = |key: &str, to, force| {
         let new = board.set(key, to, force).unwrap();
         let line = board.get(key).unwrap().line;

@@ -5,11 +5,10 @@ use crate::sprint::Board;
 
 /// Makes a board of keys that are all in the backlog.
 fn board(keys: &[&str]) -> Board {
-    let entries: String = keys
-        .iter()
-        .map(|key| format!("  {key}: backlog\n"))
-        .collect();
-    Board::parse(format!("development_status:\n{entries}"), "board").unwrap()
+    let lines = keys.iter().map(|key| format!("  {key}: backlog"));
+    let lines: Vec<String> = lines.collect();
+    let text = format!("development_status:\n{}\n", lines.join("\n"));
+    Board::parse(text, "board").unwrap()
 }
 
 fn chosen(keys: &[&str]) -> Vec<String> {
