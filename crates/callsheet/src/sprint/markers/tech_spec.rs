@@ -18,6 +18,9 @@ pub enum TechSpec {
     Required,
 }
 
+/// How many bytes may stand before a marker that belong to its story.
+const LONGEST_LABEL: usize = 300;
+
 /// What the agent decided.
 #[derive(Debug, Default)]
 pub(super) struct Decisions {
@@ -113,6 +116,9 @@ fn worsen(bound: &mut BTreeMap<String, TechSpec>, key: &str, value: TechSpec) {
 
 /// Returns the story that a line names before its marker, and nothing else: `2a-1: [TECH-SPEC-DECISION: SKIP]`.
 fn labelled<'a>(before: &str, stories: &'a [String]) -> Option<&'a str> {
+    if before.len() > LONGEST_LABEL {
+        return None;
+    }
     let label = before.trim().trim_end_matches(':').trim();
     let label = match label.split_once(' ') {
         Some((word, key)) if word.eq_ignore_ascii_case("story") => key.trim(),

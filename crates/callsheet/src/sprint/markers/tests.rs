@@ -365,6 +365,27 @@ fn the_wire_form_is_stable() {
     "#);
 }
 
+#[test]
+fn a_long_line_of_markers_is_read_once() {
+    for piece in [
+        "[TECH-SPEC-DECISION: SKIP] ",
+        "[TECH-SPEC-DECISION ",
+        "[COMMIT-FAILED ",
+        "HIGHEST SEVERITY: ",
+        "Issues: 1 LOW ",
+        "1. - ",
+        "<!-- ",
+        "ZERO ISSUES. ",
+        "|",
+    ] {
+        let text = piece.repeat(200_000 / piece.len());
+        for phase in [Phase::CreateStory, Phase::CodeReview, Phase::Commit] {
+            let markers = Markers::parse(phase, &text, &["1-1".to_owned()]);
+            assert!(markers.severity <= Severity::Low, "{piece}");
+        }
+    }
+}
+
 /// What a marker may stand in, with the place for it.
 const WRAPPERS: [&str; 16] = [
     "@",

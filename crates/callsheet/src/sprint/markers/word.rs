@@ -3,6 +3,8 @@
 //! The forms of the source document count in running text where that is safe: bad news anywhere, `ZERO ISSUES` only as a line
 //! or a sentence of its own. Other spellings count only as a line of their own.
 
+use std::collections::BTreeMap;
+
 use super::{Counts, Severity};
 
 /// The words with brackets, and what each of them means.
@@ -65,6 +67,7 @@ pub(super) fn is_marker(line: &str) -> bool {
 
 /// Returns every marker with brackets of a line, in order.
 pub(super) fn bracketed(line: &str) -> Vec<Bracketed<'_>> {
+    let pairs = pairs(line);
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = line[from..].find('[').map(|at| from + at) {
@@ -72,19 +75,19 @@ pub(super) fn bracketed(line: &str) -> Vec<Bracketed<'_>> {
         let Some((name, rest)) = name(line[from..].trim_start()) else {
             continue;
         };
-        let end = close(rest);
-        // What failed is told even where the bracket is missing.
-        let body = match end {
-            Some(end) => &rest[..end],
-            None if name == Name::CommitFailed => rest,
+        let end = match pairs.get(&at) {
+            Some(end) => *end,
+            // What failed is told even where the bracket is missing.
+            None if name == Name::CommitFailed => line.len(),
             None => continue,
         };
+        let body = &line[line.len() - rest.len()..end];
         found.push(Bracketed {
             name,
             body: body.trim().trim_start_matches(':').trim(),
             before: &line[..at],
         });
-        from = line.len() - rest.len() + body.len();
+        from = end;
     }
     found
 }
@@ -97,20 +100,18 @@ fn name(text: &str) -> Option<(Name, &str)> {
     })
 }
 
-/// Returns where the bracket closes that is open at the beginning of a text.
-fn close(text: &str) -> Option<usize> {
-    let mut depth = 1;
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at);
+/// Returns where each bracket of a line closes, by where it opens.
+fn pairs(line: &str) -> BTreeMap<usize, usize> {
+    let mut pairs = BTreeMap::new();
+    let mut open = Vec::new();
+    for at in memchr::memchr2_iter(b'[', b']', line.as_bytes()) {
+        if line.as_bytes()[at] == b'[' {
+            open.push(at);
+        } else if let Some(from) = open.pop() {
+            pairs.insert(from, at);
         }
     }
-    None
+    pairs
 }
 
 /// Returns what follows some words at the beginning of a text. Case does not count, and words are joined by anything that joins.
