@@ -58,6 +58,15 @@ impl Failure {
         }
     }
 
+    /// Returns the same for a library that asked for something: what a person wrote stays apart from what the machine refused.
+    pub(crate) fn into_run_error(self) -> RunError {
+        if self.code == INPUT {
+            RunError::Input(self.message)
+        } else {
+            RunError::NotNow(self.message)
+        }
+    }
+
     /// Adds a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

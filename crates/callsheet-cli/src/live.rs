@@ -29,22 +29,19 @@ enum Line {
     Noted(String),
 }
 
-/// Shows a run while it lasts, and listens for Ctrl-C.
-pub(crate) struct Live {
-    runner: String,
-    interrupts: Interrupts,
-    terminal: bool,
-    stops: usize,
+/// Lines on stderr, printed by a thread of their own.
+pub(crate) struct Lines {
     lines: Option<SyncSender<Line>>,
     printed: Receiver<()>,
+    /// Whether there is a terminal that shows a line that moves.
+    pub(crate) terminal: bool,
 }
 
-impl Live {
-    /// Begins to listen.
-    pub(crate) fn new(runner: &Resolved, out: Output) -> Result<Self, Failure> {
+impl Lines {
+    /// Begins to print.
+    pub(crate) fn new(out: Output) -> Result<Self, Failure> {
         let (lines, waiting) = sync_channel(WAITING);
         let (done, printed) = channel();
-        let interrupts = Interrupts::catch()?;
         std::thread::Builder::new()
             .name("callsheet-live".to_owned())
             .spawn(move || {
@@ -54,19 +51,31 @@ impl Live {
             })
             .map_err(|cause| Failure::refused("cannot show the run", &cause))?;
         Ok(Self {
-            runner: runner.name.clone(),
-            interrupts,
-            terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
-            stops: 0,
             lines: Some(lines),
             printed,
+            terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
         })
     }
 
-    /// Takes the line away.
+    /// Takes the line that moves away, and waits for the rest to be printed.
     pub(crate) fn end(&mut self) {
         self.lines = None;
         let _ = self.printed.recv_timeout(PATIENCE);
+    }
+
+    /// Shows a line in the place of the one before.
+    pub(crate) fn moving(&self, line: String) {
+        self.print(Line::Moving(line));
+    }
+
+    /// Prints a line that stays.
+    pub(crate) fn say(&self, line: String) {
+        self.print(Line::Said(line));
+    }
+
+    /// Prints a line that somebody should read.
+    pub(crate) fn note(&self, line: String) {
+        self.print(Line::Noted(line));
     }
 
     fn print(&self, line: Line) {
@@ -77,10 +86,35 @@ impl Live {
     }
 }
 
+/// Shows a run while it lasts, and listens for Ctrl-C.
+pub(crate) struct Live {
+    runner: String,
+    interrupts: Interrupts,
+    stops: usize,
+    lines: Lines,
+}
+
+impl Live {
+    /// Begins to listen.
+    pub(crate) fn new(runner: &Resolved, out: Output) -> Result<Self, Failure> {
+        Ok(Self {
+            interrupts: Interrupts::catch()?,
+            lines: Lines::new(out)?,
+            runner: runner.name.clone(),
+            stops: 0,
+        })
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&mut self) {
+        self.lines.end();
+    }
+}
+
 impl Watcher for Live {
     fn live(&mut self, live: &drive::Live<'_>) {
-        if self.terminal {
-            self.print(Line::Moving(line(&self.runner, live)));
+        if self.lines.terminal {
+            self.lines.moving(line(&self.runner, live));
             return;
         }
         let calls = live.news.iter();
@@ -88,7 +122,8 @@ impl Watcher for Live {
             let tool = call.payload.get("name").and_then(Value::as_str);
             let tool = one_line(tool.unwrap_or_default());
             let elapsed = clock(live.elapsed);
-            self.print(Line::Said(format!("{}  {elapsed}  {tool}", self.runner)));
+            self.lines
+                .say(format!("{}  {elapsed}  {tool}", self.runner));
         }
     }
 
@@ -100,17 +135,17 @@ impl Watcher for Live {
                 1 => "stopping the agent; once more ends it at once",
                 _ => "ending the agent",
             };
-            self.print(Line::Said(said.to_owned()));
+            self.lines.say(said.to_owned());
         }
         stops
     }
 
     fn note(&mut self, line: &str) {
-        self.print(Line::Noted(line.to_owned()));
+        self.lines.note(line.to_owned());
     }
 
     fn say(&mut self, line: &str) {
-        self.print(Line::Said(line.to_owned()));
+        self.lines.say(line.to_owned());
     }
 }
 
@@ -156,7 +191,8 @@ fn line(runner: &str, live: &drive::Live<'_>) -> String {
     parts.join("  ")
 }
 
-fn clock(elapsed: Duration) -> String {
+/// Returns a time as minutes and seconds.
+pub(crate) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

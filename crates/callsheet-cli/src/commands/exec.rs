@@ -277,7 +277,7 @@ pub(crate) fn most(project: &Project, runner: &Resolved) -> Most {
 }
 
 /// Splits messages into what the agent is told to be and what it is told to do.
-fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, Failure> {
+pub(crate) fn messages(composition: &Composition, given: Option<String>) -> Result<Texts, Failure> {
     let messages = composition.messages();
     if messages
         .iter()

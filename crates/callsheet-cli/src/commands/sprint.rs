@@ -1,9 +1,18 @@
 //! `sprint`: the board of a project, and what is done about its stories.
 
+mod archive;
+mod batches;
 mod check;
+mod crew;
+mod dry;
+mod live;
 mod next;
 mod parse;
+mod report;
+mod run;
 mod set;
+mod status;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -11,11 +20,13 @@ use callsheet::sprint::board::Board;
 use callsheet::sprint::{Entry, NotFound, find};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{BoardFile, PLACES};
+use callsheet_store::{Batch, BatchPage, block_on};
 use clap::Subcommand;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
+use crate::store::Opened;
 use crate::table::one_line;
 
 /// Work on the stories of a board
@@ -36,19 +47,31 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
+    Status(status::Args),
+    Stop(stop::Args),
     Next(next::Args),
     Set(set::Args),
     Check(check::Args),
     Parse(parse::Args),
+    Archive(archive::Args),
+    Batches(batches::Args),
+    Report(report::Args),
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         match self.command {
+            Command::Run(args) => args.run(project, out),
+            Command::Status(args) => args.run(project, out),
+            Command::Stop(args) => args.run(project, out),
             Command::Next(args) => args.run(project, out),
             Command::Set(args) => args.run(project, out),
             Command::Check(args) => args.run(project, out),
             Command::Parse(args) => args.run(out),
+            Command::Archive(args) => args.run(project, out),
+            Command::Batches(args) => args.run(project, out),
+            Command::Report(args) => args.run(project, out),
         }
     }
 }
@@ -84,6 +107,32 @@ fn read(file: &BoardFile, out: Output) -> Result<Board, Failure> {
         out.warn(&format!("{path}:{line}: {}", one_line(&warning.message)));
     }
     Ok(board)
+}
+
+/// Says which stories have a status that nobody knows; they are never run.
+fn tell_unknown(file: &BoardFile, board: &Board, out: Output) {
+    for story in board.unknown() {
+        let (path, line, key) = (file.path(), story.line, &story.key);
+        let why = match story.word.text.as_str() {
+            "" => "it has no status".to_owned(),
+            word => format!("`{word}` is not a known status"),
+        };
+        out.warn(&format!("{path}:{line}: skipping `{key}`: {why}"));
+    }
+}
+
+/// Finds a batch: the one that is named, else the newest.
+fn batch(opened: &Opened, name: Option<&str>) -> Result<Option<Batch>, Failure> {
+    if let Some(name) = name {
+        return Ok(Some(block_on(opened.store.batch(&opened.project, name))?));
+    }
+    let page = BatchPage {
+        offset: 0,
+        limit: 1,
+    };
+    Ok(block_on(opened.store.batches(&opened.project, page))?
+        .batches
+        .pop())
 }
 
 /// Finds the entry that a name means.

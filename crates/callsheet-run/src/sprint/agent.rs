@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callsheet::scope::ScopeGlobs;
-use callsheet::sprint::{Markers, PreviousRun};
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
+use callsheet::sprint::{Markers, PreviousRun};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
 

@@ -64,14 +64,18 @@ pub fn fold(
     Ok((state, seq))
 }
 
+/// Tells whether the process that has a batch is still there, as far as that can be told from here.
+pub fn is_running(batch: &StoredBatch) -> bool {
+    batch.lease_until.is_some() && !Worker::has_lost(&batch.worker, batch.lease_until)
+}
+
 /// Takes over a batch whose process is gone.
 fn take(store: &Store, open: &StoredBatch) -> Result<BatchClaim, RunError> {
     let busy = || {
         let why = format!("batch `{}` is running in another process", open.id);
         RunError::NotNow(why)
     };
-    let is_free = open.lease_until.is_none() || Worker::has_lost(&open.worker, open.lease_until);
-    if !is_free {
+    if is_running(open) {
         return Err(busy());
     }
     let worker = Worker::here()?.to_string();

@@ -175,9 +175,8 @@ impl Driver<'_> {
                     None => set(found.unwrap_or_default(), false),
                 }
             }
-            Written::Refused(refused) => {
-                let reason = format!("{}: {refused}", self.board.path());
-                return Err(RunError::Input(reason));
+            Written::Refused { path, why } => {
+                return Err(RunError::Input(format!("{path}: {why}")));
             }
         })
     }

@@ -15,7 +15,7 @@ mod settings;
 mod wait;
 
 pub use archive::{Archived, archive};
-pub use begin::{Begun, fold, run};
+pub use begin::{Begun, fold, is_running, run};
 pub use board_file::{BoardFile, PLACES, Written};
 pub use crew::{Brief, Briefed, Crew};
 pub use driver::Stage;

@@ -5,18 +5,18 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use callsheet::sprint::machine::StopPolicy;
+use callsheet::sprint::machine::{Budget, Rules, StopPolicy};
 
 /// What a project sets about its sprints.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SprintSettings {
     /// The runner of its agents, instead of the project's.
     #[serde(deserialize_with = "some_name")]
     pub runner: Option<String>,
-    /// The model of later code reviews, and of reviews in the background.
-    #[serde(deserialize_with = "name")]
-    pub review_model: String,
+    /// The model of later code reviews, and of reviews in the background; by default `haiku`, where the runner's CLI knows it.
+    #[serde(deserialize_with = "some_name")]
+    pub review_model: Option<String>,
     /// The attempt from which on a code review has that model.
     pub haiku_after_review: u32,
     /// How many code reviews a story gets before it is blocked.
@@ -36,6 +36,13 @@ pub struct SprintSettings {
     /// The board, relative to the root, instead of the first one that is found.
     #[serde(deserialize_with = "path")]
     pub board: Option<String>,
+    /// The directory of the project's own workflows, relative to the root.
+    #[serde(deserialize_with = "path")]
+    pub workflows: Option<String>,
+    /// What a story may cost.
+    pub story_budget: Budget,
+    /// What a batch may cost.
+    pub batch_budget: Budget,
     /// Where its files are.
     pub paths: SprintPaths,
 }
@@ -44,7 +51,7 @@ impl Default for SprintSettings {
     fn default() -> Self {
         Self {
             runner: None,
-            review_model: "haiku".to_owned(),
+            review_model: None,
             haiku_after_review: 2,
             max_code_review_attempts: 10,
             project_context_max_age_hours: 24,
@@ -53,12 +60,27 @@ impl Default for SprintSettings {
             default_max_cycles: 2,
             stop: StopPolicy::Drain,
             board: None,
+            workflows: None,
+            story_budget: Budget::default(),
+            batch_budget: Budget::default(),
             paths: SprintPaths::default(),
         }
     }
 }
 
 impl SprintSettings {
+    /// Returns what holds for a batch of these settings.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            max_cycles: Some(self.default_max_cycles),
+            review_model_after: self.haiku_after_review,
+            max_code_reviews: self.max_code_review_attempts,
+            story_budget: self.story_budget,
+            batch_budget: self.batch_budget,
+            ..Rules::default()
+        }
+    }
+
     /// Returns what does not fit together in settings that fit one by one.
     pub fn contradiction(&self) -> Option<String> {
         let (warning, error) = (self.injection_warning_kb, self.injection_error_kb);

@@ -80,7 +80,11 @@ impl<'a> ProgramCrew<'a> {
     ) -> Result<Composed, Failure> {
         let phase = self.phase_order(order, brief)?;
         let fields = phase.input().into_iter();
-        let input = InputArgs::of(fields.map(|(name, value)| format!("{name}:={value}")).collect());
+        let input = InputArgs::of(
+            fields
+                .map(|(name, value)| format!("{name}:={value}"))
+                .collect(),
+        );
         let options = BudgetArgs::default().options(false);
         input.compose_for(self.project, &phase.recipe(), &options, keeping)
     }
@@ -123,7 +127,11 @@ impl<'a> ProgramCrew<'a> {
 
     /// Returns what whoever writes a story is given beside the files of the phase: its epic, and the story before.
     fn additional(&self, order: &AgentOrder) -> Result<Vec<String>, Failure> {
-        let Some(first) = order.keys.first().filter(|_| order.phase == Phase::CreateStory) else {
+        let Some(first) = order
+            .keys
+            .first()
+            .filter(|_| order.phase == Phase::CreateStory)
+        else {
             return Ok(Vec::new());
         };
         let root = self.project.open()?;
@@ -131,14 +139,20 @@ impl<'a> ProgramCrew<'a> {
             let listing = root.list(directory);
             listing.map_or_else(|_| Vec::new(), |listing| listing.names)
         };
-        let board = BoardFile::find(self.project.root(), &self.project.settings.sprint, &self.layout);
+        let board = BoardFile::find(
+            self.project.root(),
+            &self.project.settings.sprint,
+            &self.layout,
+        );
         let board = board?.read()?;
         let epics = Epics::of(&board);
         let stories = board.stories().take_while(|story| story.key != *first);
         let before = stories.last().map(|story| story.key.clone());
         let before = before.filter(|key| epics.place(key).epic == order.epic);
-        let (planning, implementation) =
-            (&self.layout.planning_artifacts, &self.layout.implementation_artifacts);
+        let (planning, implementation) = (
+            &self.layout.planning_artifacts,
+            &self.layout.implementation_artifacts,
+        );
         let folders = Folders {
             planning: (planning, &names(planning)),
             implementation: (implementation, &names(implementation)),
@@ -203,7 +217,9 @@ fn sandbox_of(
 
 fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
     let is_sandboxed = sandbox::of(project, place(project, name)?)?.is_some();
-    Ok(project.runners().resolve(name, project.root(), is_sandboxed)?)
+    Ok(project
+        .runners()
+        .resolve(name, project.root(), is_sandboxed)?)
 }
 
 impl Crew for ProgramCrew<'_> {
@@ -212,7 +228,10 @@ impl Crew for ProgramCrew<'_> {
     }
 
     fn stops(&self) -> usize {
-        let mut interrupts = self.interrupts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut interrupts = self
+            .interrupts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let stops = interrupts.count();
         self.show.stops(stops);
         stops

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use callsheet::sprint::next;
 use serde_json::json;
 
-use super::{board_file, read};
+use super::{board_file, read, tell_unknown};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
@@ -26,14 +26,7 @@ impl Args {
         let Self {} = self;
         let file = board_file(project, out)?;
         let board = read(&file, out)?;
-        for story in board.unknown() {
-            let (path, line, key) = (file.path(), story.line, &story.key);
-            let why = match story.word.text.as_str() {
-                "" => "it has no status".to_owned(),
-                word => format!("`{word}` is not a known status"),
-            };
-            out.warn(&format!("{path}:{line}: skipping `{key}`: {why}"));
-        }
+        tell_unknown(&file, &board, out);
         let choice = next(&board);
         if choice.story_keys.is_empty() {
             out.note(&format!("nothing to do on the board `{}`", file.path()));

@@ -165,6 +165,11 @@ impl Story {
         }
     }
 
+    /// Returns what it cost; what agents cost that worked on several stories is shared.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
     /// Tells whether it still goes through phases.
     pub(super) fn is_active(&self) -> bool {
         self.outcome.is_none() && self.decision.is_none()

@@ -1,0 +1,171 @@
+//! A sprint while it lasts: what was stored becomes a line, and on a terminal a line that moves has the agents at work.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use callsheet::Event;
+use callsheet::sprint::machine::{ActionId, AgentOrder, Batch};
+use callsheet_run::drive;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::live::{Lines, clock};
+use crate::output::{Output, human_tokens};
+use crate::table::one_line;
+
+/// Shows a sprint.
+pub(super) struct Show(Mutex<State>);
+
+struct State {
+    lines: Lines,
+    /// What is shown of each agent at work, or of what is waited for.
+    active: BTreeMap<ActionId, String>,
+    stops: usize,
+}
+
+impl Show {
+    pub(super) fn new(out: Output) -> Result<Self, Failure> {
+        Ok(Self(Mutex::new(State {
+            lines: Lines::new(out)?,
+            active: BTreeMap::new(),
+            stops: 0,
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn end(&self) {
+        self.state().lines.end();
+    }
+
+    /// Says once what each stop means.
+    pub(super) fn stops(&self, stops: usize) {
+        let mut state = self.state();
+        if stops > state.stops {
+            state.stops = stops;
+            let said = match stops {
+                1 => "stopping; once more ends the agents at once",
+                _ => "ending the agents",
+            };
+            state.lines.say(said.to_owned());
+        }
+    }
+
+    pub(super) fn told(&self, batch: &Batch, events: &[Event]) {
+        let mut state = self.state();
+        let open: Vec<ActionId> = batch.open().map(|action| action.id).collect();
+        state.active.retain(|action, _| open.contains(action));
+        for line in events.iter().filter_map(line) {
+            state.lines.say(line);
+        }
+    }
+
+    pub(super) fn live(&self, action: ActionId, order: &AgentOrder, live: &drive::Live<'_>) {
+        let mut state = self.state();
+        let mut parts = vec![order.task_id(), clock(live.elapsed)];
+        parts.extend(live.seen.last_tool.as_deref().map(one_line));
+        if let Some(usage) = &live.seen.usage {
+            let tokens = usage.input_tokens + usage.output_tokens;
+            parts.push(format!("{} tokens", human_tokens(tokens)));
+        }
+        state.active.insert(action, parts.join(" "));
+        state.moving();
+    }
+
+    pub(super) fn waiting(&self, action: ActionId, account: &str, seconds: u64) {
+        let mut state = self.state();
+        let left = clock(Duration::from_secs(seconds));
+        let line = match account {
+            "" => format!("waiting {left}"),
+            account => format!("waiting {left} for {account}"),
+        };
+        // Elsewhere than on a terminal, a line per minute is enough.
+        let is_first = state.active.insert(action, line.clone()).is_none();
+        if state.lines.terminal {
+            state.moving();
+        } else if is_first || seconds.is_multiple_of(60) {
+            state.lines.say(format!("  {line}"));
+        }
+    }
+
+    pub(super) fn note(&self, line: &str) {
+        self.state().lines.note(line.to_owned());
+    }
+}
+
+impl State {
+    fn moving(&self) {
+        if self.lines.terminal {
+            let shown: Vec<&str> = self.active.values().map(String::as_str).collect();
+            self.lines.moving(shown.join("  |  "));
+        }
+    }
+}
+
+/// Returns the line of an event, where it has one.
+fn line(event: &Event) -> Option<String> {
+    let text = |field: &str| -> String {
+        let value = event.payload.get(field);
+        one_line(value.and_then(Value::as_str).unwrap_or_default())
+    };
+    let list = |field: &str| -> String {
+        let keys = event.payload.get(field).and_then(Value::as_array);
+        let keys = keys.into_iter().flatten().filter_map(Value::as_str);
+        keys.map(one_line).collect::<Vec<_>>().join(", ")
+    };
+    Some(match event.kind.as_str() {
+        "batch:warning" => format!("  warning: {}", text("message")),
+        "error" => format!("error: {}", text("message")),
+        "context:create" => format!("context of the project: {}", text("status")),
+        "context:refresh" => "context of the project: refreshed in the background".to_owned(),
+        "context:error" => format!("context of the project: {}", text("error")),
+        "cycle:start" => format!(
+            "cycle {}: {}",
+            event.payload["cycle_number"],
+            list("story_keys")
+        ),
+        "cycle:end" => {
+            let done = match list("completed_stories") {
+                done if done.is_empty() => "nothing done".to_owned(),
+                done => format!("done: {done}"),
+            };
+            format!("cycle {} over, {done}", event.payload["cycle_number"])
+        }
+        "command:start" => format!(
+            "  {} {}{}",
+            text("task_id"),
+            text("story_key"),
+            model(event)
+        ),
+        "command:end" if text("status") != "completed" => {
+            format!(
+                "  {} {}: {}",
+                text("task_id"),
+                text("story_key"),
+                text("message")
+            )
+        }
+        "story:status" => format!(
+            "  {}: {} -> {}",
+            text("story_key"),
+            text("old_status"),
+            text("new_status")
+        ),
+        "commit:verified" => {
+            let commit = text("commit");
+            let short = commit.get(..10).unwrap_or(&commit);
+            format!("  commit {short} for {}", list("story_keys"))
+        }
+        "cleanup:file_error" => format!("  warning: {}: {}", text("message"), text("error")),
+        "background:error" => format!("  {}: {}", text("task_type"), text("error")),
+        _ => return None,
+    })
+}
+
+fn model(event: &Event) -> String {
+    let model = event.payload.get("model").and_then(Value::as_str);
+    model.map_or_else(String::new, |model| format!(" ({})", one_line(model)))
+}

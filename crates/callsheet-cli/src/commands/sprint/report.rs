@@ -1,0 +1,183 @@
+//! `sprint report`: what a batch has done, story by story.
+
+use std::process::ExitCode;
+
+use callsheet::sprint::machine::{Batch, Cycle, End, Outcome, PhaseRecord, Story};
+use callsheet::sprint::{Phase, Status};
+use callsheet_run::sprint::fold;
+use callsheet_store::block_on;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::{Output, human_tokens};
+use crate::project::Project;
+use crate::store::{self, Opened};
+use crate::table::{Align, Table, one_line};
+
+/// Print what a batch has done, story by story
+///
+/// Phases, attempts, findings, cost, commits and the runs of each story. Without an id, the newest batch.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet sprint report
+  callsheet sprint report 1m7h --json | jq '.stories[].runs'")]
+pub(crate) struct Args {
+    /// The batch: its id, or the beginning of it
+    batch: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let opened = store::open(project)?;
+        let batch = super::batch(&opened, self.batch.as_deref())?;
+        let Some(batch) = batch else {
+            return Err(Failure::input("no sprint was run here yet")
+                .hint("`callsheet sprint run` begins one"));
+        };
+        let (state, _) = fold(&opened.store, &opened.project, &batch)?;
+        end(&opened, batch.id.as_str(), &state, out)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Prints what a batch came to.
+pub(super) fn end(opened: &Opened, id: &str, batch: &Batch, out: Output) -> Result<(), Failure> {
+    let stored = block_on(opened.store.batch(&opened.project, id))?;
+    let document = document(id, batch, (stored.started_at, stored.ended_at));
+    if out.json {
+        return out.document(&document);
+    }
+    out.text(&text(&document))
+}
+
+/// Returns the report of a batch.
+fn document(id: &str, batch: &Batch, (started_at, ended_at): (i64, Option<i64>)) -> Value {
+    let cycles = batch.ended_cycles().iter().chain(batch.open_cycles());
+    let stories = cycles.flat_map(|cycle| {
+        let stories = cycle.stories.iter();
+        stories.map(move |story| story_of(batch, cycle, story))
+    });
+    let stories: Vec<Value> = stories.collect();
+    let spent = batch.spent();
+    json!({
+        "schema": "callsheet.sprint-report/1",
+        "batch": id,
+        "status": batch.status().map_or("running", |status| status.as_str()),
+        "reason": batch.failure(),
+        "cycles_completed": batch.cycles_completed(),
+        "max_cycles": batch.rules().max_cycles,
+        "started_at": started_at,
+        "ended_at": ended_at,
+        "tokens": spent.tokens,
+        "cost_usd": spent.cost_usd,
+        "agent_ms": spent.wall_ms,
+        "stories": stories,
+    })
+}
+
+fn story_of(batch: &Batch, cycle: &Cycle, story: &Story) -> Value {
+    let (outcome, reason) = match &story.outcome {
+        Some(Outcome::Done) => (Status::Done.as_str(), None),
+        Some(Outcome::Blocked { reason }) => (Status::Blocked.as_str(), Some(reason.clone())),
+        Some(Outcome::Left { word }) => ("left", Some(format!("somebody set it to `{word}`"))),
+        None => ("open", None),
+    };
+    let records = batch.records().iter();
+    let mine = records
+        .filter(|record| record.cycle == Some(cycle.number) && record.keys.contains(&story.key));
+    let phases: Vec<Value> = mine.map(phase_of).collect();
+    let count = |phase: Phase| {
+        let name = phase.as_str();
+        phases
+            .iter()
+            .filter(|one| one["phase"] == name && one["background"] == false)
+            .count()
+    };
+    let is_done = story.outcome == Some(Outcome::Done);
+    let spent = story.spent();
+    json!({
+        "story": story.key,
+        "epic": cycle.epic,
+        "cycle": cycle.number,
+        "status": story.status.as_str(),
+        "outcome": outcome,
+        "reason": reason,
+        "code_reviews": count(Phase::CodeReview),
+        "commit": cycle.commit().filter(|_| is_done),
+        "tokens": spent.tokens,
+        "cost_usd": spent.cost_usd,
+        "agent_ms": spent.wall_ms,
+        "phases": phases,
+    })
+}
+
+fn phase_of(record: &PhaseRecord) -> Value {
+    let ended = &record.ended;
+    let (end, class) = match &ended.end {
+        End::Completed => ("completed", None),
+        End::Failed { class, .. } => ("failed", Some(class.clone())),
+        End::Limited { class, .. } => ("limited", Some(class.clone())),
+        End::Interrupted => ("interrupted", None),
+        End::Impossible { .. } => ("impossible", None),
+    };
+    json!({
+        "phase": record.phase.as_str(),
+        "attempt": record.attempt,
+        "background": record.background,
+        "end": end,
+        "class": class,
+        "severity": ended.heard.severity,
+        "findings": ended.heard.findings,
+        "violations": ended.violations,
+        "run": ended.run,
+    })
+}
+
+/// Returns the report as people read it.
+fn text(document: &Value) -> String {
+    let word = |value: &Value| one_line(value.as_str().unwrap_or_default());
+    let mut table = Table::new(&[
+        ("STORY", Align::Left),
+        ("OUTCOME", Align::Left),
+        ("REVIEWS", Align::Right),
+        ("AGENTS", Align::Right),
+        ("TOKENS", Align::Right),
+        ("COMMIT", Align::Left),
+    ]);
+    let stories = document["stories"].as_array().cloned().unwrap_or_default();
+    let mut reasons = String::new();
+    for story in &stories {
+        let commit = word(&story["commit"]);
+        table.row([
+            word(&story["story"]),
+            word(&story["outcome"]),
+            story["code_reviews"].to_string(),
+            story["phases"].as_array().map_or(0, Vec::len).to_string(),
+            human_tokens(story["tokens"].as_u64().unwrap_or(0)),
+            commit.get(..10).unwrap_or(&commit).to_owned(),
+        ]);
+        let reason = word(&story["reason"]);
+        if !reason.is_empty() {
+            reasons.push_str(&format!("{}: {reason}\n", word(&story["story"])));
+        }
+    }
+    let cycles = match document["cycles_completed"].as_u64() {
+        Some(1) => "1 cycle".to_owned(),
+        cycles => format!("{} cycles", cycles.unwrap_or(0)),
+    };
+    let cost = document["cost_usd"].as_f64().filter(|cost| *cost > 0.0);
+    let cost = cost.map_or_else(String::new, |cost| format!(", ${cost:.2}"));
+    let mut text = if stories.is_empty() {
+        String::new()
+    } else {
+        table.render()
+    };
+    text.push_str(&reasons);
+    text.push_str(&format!(
+        "batch {} {}: {cycles}{cost}\n",
+        word(&document["batch"]),
+        word(&document["status"])
+    ));
+    text
+}

@@ -1,0 +1,123 @@
+//! `sprint run`: takes stories from the board and through their phases, and goes on where an earlier one was left.
+
+use std::process::ExitCode;
+
+use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
+use callsheet_run::sprint::{self as sprints, Begun, Stage};
+
+use super::crew::ProgramCrew;
+use super::{dry, report};
+use crate::failure::{Failure, NEGATIVE, REFUSED};
+use crate::output::Output;
+use crate::project::Project;
+use crate::{run, store};
+
+/// Run stories through their phases: create, review, develop, review the code, commit
+///
+/// A cycle takes one or two stories of an epic, as `sprint next` prints them. Agents work in the project's own checkout, one
+/// after the other. Everything that happened is on record before anything follows from it: after a crash or a stop, the next
+/// `sprint run` goes on from there. Ctrl-C stops as the setting `stop` says; the second one ends the agents.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exits with 0 if every story that it took is done, with 1 if one is not, with 3 if it could not go on.
+
+Examples:
+  callsheet sprint run
+  callsheet sprint run all --runner claude
+  callsheet sprint run 1 --dry-run")]
+pub(crate) struct Args {
+    /// How many cycles, or `all` [default: the setting default_max_cycles, which is 2]
+    #[arg(value_name = "N|all", value_parser = cycles)]
+    cycles: Option<Cycles>,
+
+    /// Who runs the agents [default: the runner in `[sprint]`, else the project's]
+    #[arg(long, value_name = "NAME")]
+    runner: Option<String>,
+
+    /// Print every prompt that would be sent, with its size, and start nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// How many cycles are asked for.
+#[derive(Clone, Copy, Debug)]
+enum Cycles {
+    Some(u32),
+    All,
+}
+
+fn cycles(text: &str) -> Result<Cycles, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(Cycles::All);
+    }
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a number of cycles from 1 on, or `all`".to_owned()),
+        Ok(number) => Ok(Cycles::Some(number)),
+    }
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        // What is wrong with the board is said before anything is kept.
+        let file = super::board_file(project, out)?;
+        let board = super::read(&file, out)?;
+        super::tell_unknown(&file, &board, out);
+        let crew = ProgramCrew::new(project, self.runner.as_deref(), out)?;
+        let rules = self.rules(project, &crew)?;
+        if self.dry_run {
+            return dry::run(project, &crew, &board, &rules, out);
+        }
+        let opened = store::open_to_write(project)?;
+        store::make_folder(project)?;
+        let program = std::env::current_exe()
+            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+        let (root, environment) = (run::real(project.root())?, run::environment());
+        let stage = Stage {
+            store: &opened.store,
+            project: &opened.project,
+            root: &root,
+            home: &store::folder(project),
+            settings: &project.settings.sprint,
+            layout: &project.settings.sprint_paths().layout(),
+            exclude: &project.settings.scope.default_exclude,
+            environment: &environment,
+            program: &program,
+            crew: &crew,
+        };
+        let mut id = None;
+        let ran = sprints::run(&stage, rules, &mut |begun, batch| {
+            id = Some(batch.id);
+            out.say(&match begun {
+                Begun::New => format!("batch {} begins", batch.id),
+                Begun::TakenUp => format!("batch {} takes up what the last one left", batch.id),
+                Begun::Continued => format!("batch {} goes on where it was left", batch.id),
+            });
+        });
+        crew.end();
+        let batch = ran?;
+        let id = id.map(|id| id.to_string()).unwrap_or_default();
+        report::end(&opened, &id, &batch, out)?;
+        Ok(exit(&batch))
+    }
+
+    fn rules(&self, project: &Project, crew: &ProgramCrew<'_>) -> Result<Rules, Failure> {
+        let mut rules = project.settings.sprint.rules();
+        match self.cycles {
+            None => {}
+            Some(Cycles::Some(number)) => rules.max_cycles = Some(number),
+            Some(Cycles::All) => rules.max_cycles = None,
+        }
+        rules.review_model = crew.review_model()?;
+        Ok(rules)
+    }
+}
+
+fn exit(batch: &Batch) -> ExitCode {
+    if batch.status() == Some(BatchStatus::Error) {
+        ExitCode::from(REFUSED)
+    } else if batch.is_fine() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(NEGATIVE)
+    }
+}

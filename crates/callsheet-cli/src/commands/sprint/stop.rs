@@ -1,0 +1,71 @@
+//! `sprint stop`: asks the batch that runs to stop.
+
+use std::process::ExitCode;
+
+use callsheet_run::sprint::is_running;
+use callsheet_store::block_on;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use crate::store;
+
+/// Ask the batch that runs to stop
+///
+/// By default its agents come to their end and nothing else is started; `--cancel` ends them. What is on record is kept, and
+/// the next `sprint run` goes on from there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet sprint stop
+  callsheet sprint stop --cancel")]
+pub(crate) struct Args {
+    /// End the agents that run
+    #[arg(long, conflicts_with = "drain")]
+    cancel: bool,
+
+    /// Let the agents that run come to their end
+    #[arg(long)]
+    drain: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let policy = match (self.cancel, self.drain) {
+            (true, _) => "cancel".to_owned(),
+            (_, true) => "drain".to_owned(),
+            _ => json!(project.settings.sprint.stop)
+                .as_str()
+                .unwrap_or("drain")
+                .to_owned(),
+        };
+        let opened = store::open_to_write_if_there(project)?;
+        let open = match &opened {
+            Some(opened) => block_on(opened.store.open_batch(&opened.project))?,
+            None => None,
+        };
+        let (status, id) = match (&opened, open.filter(is_running)) {
+            (Some(opened), Some(batch)) => {
+                block_on(
+                    opened
+                        .store
+                        .request_batch_stop(&opened.project, batch.id, &policy),
+                )?;
+                ("stopping", Some(batch.id))
+            }
+            _ => ("idle", None),
+        };
+        if out.json {
+            let document =
+                json!({"schema": "callsheet.sprint-stop/1", "status": status, "batch": id});
+            out.document(&document)?;
+        } else {
+            match id {
+                Some(id) => out.text(&format!("stopping batch {id} ({policy})\n"))?,
+                None => out.text("idle: nothing runs\n")?,
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
