@@ -246,7 +246,8 @@ fn names_with_a_slash_work_everywhere_and_lead_nowhere_else() {
     ];
     let before = project.callsheet(&compose);
     assert!(before.contains("Epic ID: mine"), "{before}");
-    project.callsheet(&["recipe", "eject", "sprint/dev-story"]);
+    let ejected = project.callsheet(&["recipe", "eject", "sprint/dev-story"]);
+    assert!(ejected.starts_with("exit: 0"), "{ejected}");
     assert_eq!(
         project.callsheet(&compose),
         before,
