@@ -228,7 +228,7 @@ fn an_unknown_recipe_is_no_verdict() {
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     ");
 }
 
@@ -274,15 +274,24 @@ fn problems_of_all_recipes_are_told_at_once() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
-    NAME       HOME                     DESCRIPTION
-    good       callsheet/recipes/good
-    injection  built in                 Files that belong to story keys, as XML for a system-prompt append
-    layers     built in                 Identity, project context, rules and context blocks as a system prompt with tools
-    messages   built in                 Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
-    mine       callsheet/recipes/mine   (cannot be read: `callsheet recipe check mine` says why)
-    other      callsheet/recipes/other  (cannot be read: `callsheet recipe check other` says why)
-    pack       built in                 A source tree as one prompt: the tree of paths, then every file
-    review     built in                 A change to review: the rules for its paths, its diff, and the changed files whole
-    run        built in                 Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    NAME                     HOME                     DESCRIPTION
+    good                     callsheet/recipes/good
+    injection                built in                 Files that belong to story keys, as XML for a system-prompt append
+    layers                   built in                 Identity, project context, rules and context blocks as a system prompt with tools
+    messages                 built in                 Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
+    mine                     callsheet/recipes/mine   (cannot be read: `callsheet recipe check mine` says why)
+    other                    callsheet/recipes/other  (cannot be read: `callsheet recipe check other` says why)
+    pack                     built in                 A source tree as one prompt: the tree of paths, then every file
+    review                   built in                 A change to review: the rules for its paths, its diff, and the changed files whole
+    run                      built in                 Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    sprint/code-review       built in                 Sprint: review the code of one story and fix it
+    sprint/commit            built in                 Sprint: commit the stories that are done
+    sprint/create-story      built in                 Sprint: write the story files, and decide which story needs a tech spec
+    sprint/dev-story         built in                 Sprint: implement one story
+    sprint/discovery         built in                 Sprint: explore the code that the stories touch
+    sprint/project-context   built in                 Sprint: write the project context that all other phases are given
+    sprint/story-review      built in                 Sprint: review the story files and fix them
+    sprint/tech-spec         built in                 Sprint: write tech specs
+    sprint/tech-spec-review  built in                 Sprint: review the tech specs and fix them
     ");
 }

@@ -40,14 +40,23 @@ fn it_is_listed_shown_and_checked() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
-    NAME       HOME                        DESCRIPTION
-    greeting   callsheet/recipes/greeting  Says hello
-    injection  built in                    Files that belong to story keys, as XML for a system-prompt append
-    layers     built in                    Identity, project context, rules and context blocks as a system prompt with tools
-    messages   built in                    Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
-    pack       built in                    A source tree as one prompt: the tree of paths, then every file
-    review     built in                    A change to review: the rules for its paths, its diff, and the changed files whole
-    run        built in                    Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    NAME                     HOME                        DESCRIPTION
+    greeting                 callsheet/recipes/greeting  Says hello
+    injection                built in                    Files that belong to story keys, as XML for a system-prompt append
+    layers                   built in                    Identity, project context, rules and context blocks as a system prompt with tools
+    messages                 built in                    Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
+    pack                     built in                    A source tree as one prompt: the tree of paths, then every file
+    review                   built in                    A change to review: the rules for its paths, its diff, and the changed files whole
+    run                      built in                    Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    sprint/code-review       built in                    Sprint: review the code of one story and fix it
+    sprint/commit            built in                    Sprint: commit the stories that are done
+    sprint/create-story      built in                    Sprint: write the story files, and decide which story needs a tech spec
+    sprint/dev-story         built in                    Sprint: implement one story
+    sprint/discovery         built in                    Sprint: explore the code that the stories touch
+    sprint/project-context   built in                    Sprint: write the project context that all other phases are given
+    sprint/story-review      built in                    Sprint: review the story files and fix them
+    sprint/tech-spec         built in                    Sprint: write tech specs
+    sprint/tech-spec-review  built in                    Sprint: review the tech specs and fix them
     ");
     insta::assert_snapshot!(project.callsheet(&["recipe", "show", "greeting"]), @r"
     exit: 0
@@ -130,13 +139,22 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
     exit: 0
     --- stdout
-    NAME       HOME                      DESCRIPTION
-    injection  built in                  Files that belong to story keys, as XML for a system-prompt append
-    layers     callsheet/recipes/layers  Identity, project context, rules and context blocks as a system prompt with tools
-    messages   built in                  Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
-    pack       built in                  A source tree as one prompt: the tree of paths, then every file
-    review     built in                  A change to review: the rules for its paths, its diff, and the changed files whole
-    run        built in                  Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    NAME                     HOME                      DESCRIPTION
+    injection                built in                  Files that belong to story keys, as XML for a system-prompt append
+    layers                   callsheet/recipes/layers  Identity, project context, rules and context blocks as a system prompt with tools
+    messages                 built in                  Messages for a workflow run, an agent session or a chat, with mounts instead of real paths
+    pack                     built in                  A source tree as one prompt: the tree of paths, then every file
+    review                   built in                  A change to review: the rules for its paths, its diff, and the changed files whole
+    run                      built in                  Role, task, workspace, constraints and the facts of the run before, as one Markdown text
+    sprint/code-review       built in                  Sprint: review the code of one story and fix it
+    sprint/commit            built in                  Sprint: commit the stories that are done
+    sprint/create-story      built in                  Sprint: write the story files, and decide which story needs a tech spec
+    sprint/dev-story         built in                  Sprint: implement one story
+    sprint/discovery         built in                  Sprint: explore the code that the stories touch
+    sprint/project-context   built in                  Sprint: write the project context that all other phases are given
+    sprint/story-review      built in                  Sprint: review the story files and fix them
+    sprint/tech-spec         built in                  Sprint: write tech specs
+    sprint/tech-spec-review  built in                  Sprint: review the tech specs and fix them
     ");
     let compose = words("compose layers -D rules=a -D project_context=b");
     assert_eq!(project.run(&compose).text(), "b\n\n---\n\na");
@@ -210,4 +228,51 @@ fn a_folder_without_a_recipe_file_says_what_is_missing() {
     --- stderr
     error: callsheet/recipes/mine/recipe.toml: the folder has no such file
     ");
+}
+
+#[test]
+fn names_with_a_slash_work_everywhere_and_lead_nowhere_else() {
+    let project = Project::new();
+    project.file(
+        "callsheet.toml",
+        "[recipes.\"sprint/dev-story\"]\nworkflow = \"built-in\"\nepic_id = \"mine\"\n",
+    );
+    let compose = [
+        "compose",
+        "sprint/dev-story",
+        "-D",
+        "story_keys:=[\"2a-1\"]",
+        "-q",
+    ];
+    let before = project.callsheet(&compose);
+    assert!(before.contains("Epic ID: mine"), "{before}");
+    let ejected = project.callsheet(&["recipe", "eject", "sprint/dev-story"]);
+    assert!(ejected.starts_with("exit: 0"), "{ejected}");
+    assert_eq!(
+        project.callsheet(&compose),
+        before,
+        "an ejected recipe is complete"
+    );
+    let steps = "callsheet/recipes/sprint/dev-story/steps.md";
+    project.file(steps, "Only this.");
+    assert!(project.callsheet(&compose).contains("Only this."));
+    assert!(
+        project
+            .callsheet(&["recipe", "list"])
+            .contains("sprint/dev-story         callsheet/recipes/sprint/dev-story")
+    );
+    for name in [
+        "sprint/../x",
+        "/sprint",
+        "sprint//dev",
+        "a/b/c",
+        "sprint/.hidden",
+        "a\\b",
+        "",
+    ] {
+        let copy = project.callsheet(&["recipe", "eject", "sprint/dev-story", "--as", name]);
+        assert!(copy.contains("is no name for a recipe"), "{name}: {copy}");
+        let found = project.callsheet(&["compose", name]);
+        assert!(found.contains("no recipe named"), "{name}: {found}");
+    }
 }

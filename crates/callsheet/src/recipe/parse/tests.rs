@@ -45,6 +45,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
     ),
     (
+        "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",
+        "2: `defaults`: the schema has no field `list`",
+    ),
+    (
+        "[empty]\nevent = 'e'\nmessage = 'm'\nlayers = ['b']\n[[layers]]\nname = 'a'\ntext = 'A'\n",
+        "1: no layer named `b`",
+    ),
+    (
         "missing = 'strict'\n",
         "1: unknown variant `strict`, expected one of `empty`, `keep`, `error`",
     ),
@@ -286,4 +294,24 @@ fn any_change_of_the_folder_changes_the_fingerprint() {
     assert_eq!(base, fingerprint(&[(RECIPE_FILE, GOOD)]));
     assert_ne!(base, fingerprint(&[(RECIPE_FILE, GOOD), ("note.txt", "")]));
     assert_ne!(base, fingerprint(&[(RECIPE_FILE, &format!("{GOOD}\n"))]));
+}
+
+#[test]
+fn a_default_must_fit_the_schema_that_it_changes() {
+    let schema = r#"{"required": ["key"], "properties": {"key": {"type": "string"}, "list": {"type": "boolean", "default": false}}}"#;
+    let with = |default: &str| {
+        let toml = format!("schema = 's.json'\ndefaults = {{ list = {default} }}\n{GOOD}");
+        parsed(&[("recipe.toml", &toml), ("s.json", schema)])
+    };
+    let recipe = with("true").unwrap();
+    let fields = recipe.check(&serde_json::json!({"key": "k"})).unwrap();
+    assert_eq!(fields["list"], true);
+    assert_eq!(
+        recipe.schema.document()["properties"]["list"]["default"],
+        true
+    );
+    assert_eq!(
+        with("3").unwrap_err().to_string(),
+        "recipes/mine/recipe.toml:2: `defaults`: `list`: expected boolean, found number"
+    );
 }
