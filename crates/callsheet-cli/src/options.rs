@@ -125,15 +125,6 @@ pub(crate) struct Composed {
 }
 
 impl InputArgs {
-    /// Makes the input of fields that are given as on the command line.
-    pub(crate) fn of(define: Vec<String>) -> Self {
-        Self {
-            input: None,
-            define,
-            prompts_dir: None,
-        }
-    }
-
     /// Refuses input for a prompt that is sealed already.
     pub(crate) fn refuse_for_sealed(&self) -> Result<(), Failure> {
         let given = self.input.is_some() || self.prompts_dir.is_some() || !self.define.is_empty();

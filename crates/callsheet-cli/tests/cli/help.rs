@@ -49,6 +49,12 @@ help_of! {
     merge: "merge";
     proof: "proof";
     sprint: "sprint";
+    sprint_run: "sprint" "run";
+    sprint_status: "sprint" "status";
+    sprint_stop: "sprint" "stop";
+    sprint_archive: "sprint" "archive";
+    sprint_batches: "sprint" "batches";
+    sprint_report: "sprint" "report";
     sprint_next: "sprint" "next";
     sprint_set: "sprint" "set";
     sprint_check: "sprint" "check";
@@ -120,7 +126,10 @@ fn no_command_is_without_its_help_here() {
         listed(&help(&["task"])).join(" "),
         "add list show cancel depend"
     );
-    assert_eq!(listed(&help(&["sprint"])).join(" "), "next set check parse");
+    assert_eq!(
+        listed(&help(&["sprint"])).join(" "),
+        "run status stop next set check parse archive batches report"
+    );
     assert_eq!(listed(&help(&["checks"])).join(" "), "rerun");
     assert_eq!(listed(&help(&["profile"])).join(" "), "list show check");
     assert_eq!(listed(&help(&["adapter"])).join(" "), "list show parse");

@@ -99,6 +99,7 @@ impl Stage {
             command,
             stories: &stories,
             attempt,
+            batch: None,
         }))
     }
 
@@ -326,6 +327,7 @@ fn every_log_line_is_stored_once_when_the_run_is_settled() {
         command: "sprint-dev-story",
         stories: &stories,
         attempt: 1,
+        batch: None,
     };
     let run =
         AssertUnwindSafe(|| stage.drive(Some(phase), &mut Gone(&stage.desk.project.path("done"))));

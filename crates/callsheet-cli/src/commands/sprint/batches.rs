@@ -87,7 +87,7 @@ fn table(batches: &[Value]) -> String {
         let word = |field: &str| batch[field].as_str().unwrap_or_default().to_owned();
         table.row([
             word("id"),
-            time::local(batch["started_at"].as_i64().unwrap_or(0)),
+            time::shown(batch["started_at"].as_i64().unwrap_or(0)),
             word("status"),
             batch["cycles_completed"].to_string(),
             format!("{}/{}", batch["stories_done"], batch["story_count"]),

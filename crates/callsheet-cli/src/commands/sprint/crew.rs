@@ -15,7 +15,7 @@ use callsheet_run::{Interrupts, Resolved, RunError};
 use super::live::Show;
 use crate::commands::exec::{self, Texts};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, Composed, InputArgs, Keeping};
+use crate::options::{BudgetArgs, Composed, Keeping, compose_document};
 use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
@@ -79,14 +79,10 @@ impl<'a> ProgramCrew<'a> {
         keeping: Keeping,
     ) -> Result<Composed, Failure> {
         let phase = self.phase_order(order, brief)?;
-        let fields = phase.input().into_iter();
-        let input = InputArgs::of(
-            fields
-                .map(|(name, value)| format!("{name}:={value}"))
-                .collect(),
-        );
+        let found = self.project.recipe(&phase.recipe())?;
         let options = BudgetArgs::default().options(false);
-        input.compose_for(self.project, &phase.recipe(), &options, keeping)
+        let input = phase.input().into();
+        compose_document(self.project, found.recipe(), input, &options, keeping)
     }
 
     fn phase_order(&self, order: &AgentOrder, brief: &Brief) -> Result<PhaseOrder, Failure> {

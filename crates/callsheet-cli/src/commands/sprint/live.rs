@@ -1,6 +1,6 @@
 //! A sprint while it lasts: what was stored becomes a line, and on a terminal a line that moves has the agents at work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ struct State {
     /// What is shown of each agent at work, or of what is waited for.
     active: BTreeMap<ActionId, String>,
     stops: usize,
+    /// What was noted; of many agents, each would say the same.
+    noted: BTreeSet<String>,
 }
 
 impl Show {
@@ -30,6 +32,7 @@ impl Show {
             lines: Lines::new(out)?,
             active: BTreeMap::new(),
             stops: 0,
+            noted: BTreeSet::new(),
         })))
     }
 
@@ -92,7 +95,10 @@ impl Show {
     }
 
     pub(super) fn note(&self, line: &str) {
-        self.state().lines.note(line.to_owned());
+        let mut state = self.state();
+        if state.noted.insert(line.to_owned()) {
+            state.lines.note(line.to_owned());
+        }
     }
 }
 

@@ -44,6 +44,7 @@ fn a_full_order_fits_every_schema() {
                 exit_code: Some(1),
                 termination: Some("exit".to_owned()),
                 missing_marker: true,
+                violations: Vec::new(),
                 changed_files: vec!["src/a.rs".to_owned()],
             }),
             write_scope: vec!["src/**".to_owned()],
