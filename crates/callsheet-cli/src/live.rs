@@ -31,7 +31,7 @@ enum Line {
 
 /// Lines on stderr, printed by a thread of their own.
 pub(crate) struct Lines {
-    lines: Option<SyncSender<Line>>,
+    sender: Option<SyncSender<Line>>,
     printed: Receiver<()>,
     /// Whether there is a terminal that shows a line that moves.
     pub(crate) terminal: bool,
@@ -51,7 +51,7 @@ impl Lines {
             })
             .map_err(|cause| Failure::refused("cannot show the run", &cause))?;
         Ok(Self {
-            lines: Some(lines),
+            sender: Some(lines),
             printed,
             terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
         })
@@ -59,7 +59,7 @@ impl Lines {
 
     /// Takes the line that moves away, and waits for the rest to be printed.
     pub(crate) fn end(&mut self) {
-        self.lines = None;
+        self.sender = None;
         let _ = self.printed.recv_timeout(PATIENCE);
     }
 
@@ -79,7 +79,7 @@ impl Lines {
     }
 
     fn print(&self, line: Line) {
-        if let Some(lines) = &self.lines {
+        if let Some(lines) = &self.sender {
             // Everything is stored; what is not shown is not lost.
             let _ = lines.try_send(line);
         }

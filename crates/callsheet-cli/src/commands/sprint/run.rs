@@ -26,7 +26,7 @@ Examples:
   callsheet sprint run all --runner claude
   callsheet sprint run 1 --dry-run")]
 pub(crate) struct Args {
-    /// How many cycles, or `all` [default: the setting default_max_cycles, which is 2]
+    /// How many cycles, or `all` [default: `default_max_cycles` in `[sprint]`, which is 2]
     #[arg(value_name = "N|all", value_parser = cycles)]
     cycles: Option<Cycles>,
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use callsheet::sprint::machine::Cycle;
 use callsheet_run::sprint::{fold, is_running};
 use callsheet_store::block_on;
 use serde_json::{Map, Value, json};
@@ -44,7 +45,7 @@ impl Args {
         {
             let (state, _) = fold(&opened.store, &opened.project, &batch)?;
             let open = block_on(opened.store.open_batch(&opened.project))?;
-            let stories: Vec<String> = state.open_cycles().flat_map(|cycle| cycle.keys()).collect();
+            let stories: Vec<String> = state.open_cycles().flat_map(Cycle::keys).collect();
             let is_alive = open.as_ref().is_some_and(is_running);
             is_left = open.is_some() && !is_alive;
             document["state"] = json!(match (is_alive, &batch.stop) {

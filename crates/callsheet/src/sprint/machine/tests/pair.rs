@@ -81,38 +81,38 @@ fn a_pair_gives_the_events_that_the_document_implies() {
     context:fresh {"message":"The context of the project is fresh"}
     context:copied {"source":"project-context.md","destination":"sprint-project-context.md","message":"The context of the project is copied for this sprint"}
     cycle:start {"cycle_number":1,"story_keys":["2a-1","2a-2"]}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-create-story","task_id":"create-story","message":"Started"}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-create-story-discovery","task_id":"discovery","message":"Started"}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-create-story","task_id":"create-story","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":false,"tech_spec":false}}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-create-story-discovery","task_id":"discovery","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":false,"tech_spec":false}}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-create-story","task_id":"create-story","message":"Completed","status":"completed"}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-create-story-discovery","task_id":"discovery","message":"Completed","status":"completed"}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review","message":"Started"}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":false}}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review","message":"Completed","status":"completed"}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-2","message":"Started in the background"}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-2","message":"Started in the background","attempt":2,"model":"haiku","background":true,"context":{"project_context":true,"discovery":true,"tech_spec":false}}
     story:status {"story_key":"2a-1","old_status":"backlog","new_status":"ready-for-dev"}
     story:status {"story_key":"2a-2","old_status":"backlog","new_status":"ready-for-dev"}
-    command:start {"story_key":"2a-1","command":"sprint-create-tech-spec","task_id":"tech-spec","message":"Started"}
+    command:start {"story_key":"2a-1","command":"sprint-create-tech-spec","task_id":"tech-spec","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":false}}
     command:end {"story_key":"2a-1","command":"sprint-create-tech-spec","task_id":"tech-spec","message":"Completed","status":"completed"}
-    command:start {"story_key":"2a-1","command":"sprint-tech-spec-review","task_id":"tech-spec-review","message":"Started"}
+    command:start {"story_key":"2a-1","command":"sprint-tech-spec-review","task_id":"tech-spec-review","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-1","command":"sprint-tech-spec-review","task_id":"tech-spec-review","message":"Completed","status":"completed"}
     story:status {"story_key":"2a-1","old_status":"ready-for-dev","new_status":"in-progress"}
-    command:start {"story_key":"2a-1","command":"sprint-dev-story","task_id":"dev-story","message":"Started"}
+    command:start {"story_key":"2a-1","command":"sprint-dev-story","task_id":"dev-story","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-1","command":"sprint-dev-story","task_id":"dev-story","message":"Completed","status":"completed"}
     story:status {"story_key":"2a-1","old_status":"in-progress","new_status":"review"}
-    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-1","message":"Review attempt 1"}
+    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-1","message":"Review attempt 1","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-1","message":"Completed","status":"completed"}
-    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-2","message":"Review attempt 2"}
+    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-2","message":"Review attempt 2","attempt":2,"model":"haiku","background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-2","message":"Completed","status":"completed"}
-    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-3","message":"Review attempt 3"}
+    command:start {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-3","message":"Review attempt 3","attempt":3,"model":"haiku","background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-1","command":"sprint-code-review","task_id":"code-review-3","message":"Completed","status":"completed"}
     story:status {"story_key":"2a-1","old_status":"review","new_status":"done"}
     story:status {"story_key":"2a-2","old_status":"ready-for-dev","new_status":"in-progress"}
-    command:start {"story_key":"2a-2","command":"sprint-dev-story","task_id":"dev-story","message":"Started"}
+    command:start {"story_key":"2a-2","command":"sprint-dev-story","task_id":"dev-story","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-2","command":"sprint-dev-story","task_id":"dev-story","message":"Completed","status":"completed"}
     story:status {"story_key":"2a-2","old_status":"in-progress","new_status":"review"}
-    command:start {"story_key":"2a-2","command":"sprint-code-review","task_id":"code-review-1","message":"Review attempt 1"}
+    command:start {"story_key":"2a-2","command":"sprint-code-review","task_id":"code-review-1","message":"Review attempt 1","attempt":1,"model":null,"background":false,"context":{"project_context":true,"discovery":true,"tech_spec":true}}
     command:end {"story_key":"2a-2","command":"sprint-code-review","task_id":"code-review-1","message":"Completed","status":"completed"}
     story:status {"story_key":"2a-2","old_status":"review","new_status":"done"}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-commit","task_id":"commit","message":"Started"}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-commit","task_id":"commit","message":"Started","attempt":1,"model":null,"background":false,"context":{"project_context":false,"discovery":false,"tech_spec":false}}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-commit","task_id":"commit","message":"Completed","status":"completed"}
     commit:verified {"commit":"c1","story_keys":["2a-1","2a-2"]}
     cleanup:file_moved {"source":"2a-1","destination":"2a-1","file_name":"2a-1"}
@@ -121,7 +121,7 @@ fn a_pair_gives_the_events_that_the_document_implies() {
     cycle:end {"cycle_number":1,"completed_stories":["2a-1","2a-2"]}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-2","message":"Completed","status":"completed"}
     background:complete {"task_id":7,"task_type":"story-review-chain-2","status":"completed"}
-    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-3","message":"Started in the background"}
+    command:start {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-3","message":"Started in the background","attempt":3,"model":"haiku","background":true,"context":{"project_context":true,"discovery":true,"tech_spec":false}}
     command:end {"story_key":"2a-1,2a-2","command":"sprint-story-review","task_id":"story-review-chain-3","message":"Completed","status":"completed"}
     background:complete {"task_id":29,"task_type":"story-review-chain-3","status":"completed"}
     batch:end {"batch_id":"b1","cycles_completed":1,"status":"all_done"}
