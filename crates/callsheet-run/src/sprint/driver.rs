@@ -35,6 +35,9 @@ const TICK: Duration = Duration::from_millis(200);
 /// How often the claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
+/// How often the store is asked whether somebody wants the batch to stop.
+const STOP_LOOK: Duration = Duration::from_millis(500);
+
 /// Where a sprint takes place.
 pub struct Stage<'a> {
     /// Where everything is kept.
@@ -75,6 +78,7 @@ pub(super) struct Driver<'a> {
     running: BTreeMap<ActionId, Arc<AtomicUsize>>,
     asked: Option<StopPolicy>,
     beaten: Instant,
+    looked: Instant,
 }
 
 /// What a thread of an agent comes back with.
@@ -94,6 +98,7 @@ impl<'a> Driver<'a> {
             running: BTreeMap::new(),
             asked: None,
             beaten: Instant::now(),
+            looked: Instant::now(),
             stage,
             claim,
             batch,
@@ -158,6 +163,9 @@ impl<'a> Driver<'a> {
                 let why = format!("batch `{id}` was taken over by another process");
                 return Err(RunError::NotNow(why));
             }
+        }
+        if self.looked.elapsed() >= STOP_LOOK {
+            self.looked = Instant::now();
             let asked = block_on(stage.store.batch_stop(&self.claim))?;
             if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {
                 self.stop(policy)?;
