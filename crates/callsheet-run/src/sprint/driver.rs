@@ -12,12 +12,10 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use callsheet::sprint::machine::{
-    Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
+    Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
 use callsheet::story::Match;
-use callsheet_store::{
-    BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
-};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Store, block_on};
 use serde_json::Value;
 
 use super::agent::{Assignment, changed_files, excluded};
@@ -211,9 +209,7 @@ impl<'a> Driver<'a> {
         };
         let (store, told) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
-            Some(status) => {
-                block_on(store.end_batch(&self.claim, self.seq, stored(status), progress))?
-            }
+            Some(status) => block_on(store.end_batch(&self.claim, self.seq, status, progress))?,
             None => block_on(store.record(&self.claim, self.seq, progress))?,
         };
         self.seq = recorded.seq;
@@ -357,15 +353,6 @@ impl<'a> Driver<'a> {
             paths.extend(changed);
         }
         Ok(paths)
-    }
-}
-
-fn stored(status: BatchStatus) -> StoredStatus {
-    match status {
-        BatchStatus::Completed => StoredStatus::Completed,
-        BatchStatus::AllDone => StoredStatus::AllDone,
-        BatchStatus::Stopped => StoredStatus::Stopped,
-        BatchStatus::Error => StoredStatus::Error,
     }
 }
 
