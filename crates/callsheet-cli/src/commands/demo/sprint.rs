@@ -1,0 +1,212 @@
+//! `demo`: a whole sprint in a small project, by agents that play a script or by one that is installed.
+//!
+//! What it tells about the sprint is what is on record of it. Only that a story is blocked on purpose is known beforehand.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use callsheet_run::git;
+use callsheet_store::block_on;
+use serde_json::{Value, json};
+
+use super::{demo_files, heading, own_store, say, write_files};
+use crate::commands::init::{SETTINGS, set_up};
+use crate::commands::sprint::{report, run};
+use crate::failure::Failure;
+use crate::output::{Output, write_file};
+use crate::project::Project;
+use crate::settings::FILE;
+use crate::store;
+use crate::table::one_line;
+
+const FILES: [(&str, &str); 13] = demo_files!["sprint/";
+    "README.md" => "README.md",
+    "todo.sh" => "todo.sh",
+    "test.sh" => "test.sh",
+    "commands/help.sh" => "help.sh",
+    "tests/help.sh" => "test-help.sh",
+    "acceptance/add.sh" => "accept-add.sh",
+    "acceptance/list.sh" => "accept-list.sh",
+    "acceptance/finish.sh" => "accept-finish.sh",
+    "acceptance/search.sh" => "accept-search.sh",
+    ".gitignore" => "gitignore",
+    "_bmad-output/planning-artifacts/epics.md" => "epics.md",
+    "_bmad-output/planning-artifacts/project-context.md" => "project-context.md",
+    "_bmad-output/implementation-artifacts/sprint-status.yaml" => "sprint-status.yaml",
+];
+
+/// What the project sets: what no agent may touch.
+const SCOPE: &str = include_str!("sprint/callsheet.toml");
+
+/// The runner of the demo, and what it plays.
+const RUNNER: &str = "demo";
+const RUNNER_SETTINGS: &str = include_str!("sprint/runner.toml");
+const SCRIPT: (&str, &str) = ("agent.toml", include_str!("sprint/agent.toml"));
+
+/// The story that the script leaves to a person.
+const BLOCKED: &str = "2-2-share-the-list";
+
+/// Makes the project, runs its sprint and tells what came of it.
+pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<ExitCode, Failure> {
+    make_project(folder, runner)?;
+    let shown = folder.display();
+    let who = match runner {
+        None => "agents that play a script".to_owned(),
+        Some(runner) => runner.to_owned(),
+    };
+    say(
+        out,
+        &format!("{shown}\nA to-do list in shell, five stories in two epics, and {who}:\n\n"),
+    )?;
+    let mut project = Project::find(Some(folder))?;
+    own_store(&mut project, out);
+    let ran = run::all(&project, runner.unwrap_or(RUNNER), out)?;
+    let is_as_played = runner.is_none() && is_as_played(&ran.report);
+    let next = next(&project, &ran.report)?;
+    if out.json {
+        let root = shown.to_string();
+        let commands: Vec<&String> = next.iter().map(|(command, _)| command).collect();
+        out.document(&json!({
+            "schema": "callsheet.demo-sprint/1", "root": root, "report": ran.report, "next": commands,
+        }))?;
+    } else {
+        out.text(&summary(&ran.report, is_as_played))?;
+        let heading = heading("What to try next");
+        out.text(&format!("\n{heading}\n  cd {shown}\n{}", lines(&next)))?;
+    }
+    Ok(if is_as_played {
+        ExitCode::SUCCESS
+    } else {
+        ran.exit()
+    })
+}
+
+fn make_project(folder: &Path, runner: Option<&str>) -> Result<(), Failure> {
+    let who = match runner {
+        None => RUNNER_SETTINGS.to_owned(),
+        Some(runner) => format!("\n[sprint]\nrunner = \"{runner}\"\n"),
+    };
+    write_file(&folder.join(FILE), format!("{SETTINGS}{SCOPE}{who}"))?;
+    write_files(folder, &FILES)?;
+    if runner.is_none() {
+        write_files(folder, &[SCRIPT])?;
+    }
+    set_up(folder)?;
+    git::begin(folder)?;
+    git::identify(folder, "Callsheet Demo", "demo@example.com")?;
+    Ok(())
+}
+
+/// Tells whether the sprint went as the script says.
+fn is_as_played(document: &Value) -> bool {
+    let mut stories = report::stories(document);
+    stories.all(|story| {
+        let expected = if story["story"] == BLOCKED {
+            "blocked"
+        } else {
+            "done"
+        };
+        story["outcome"] == expected
+    })
+}
+
+/// Returns what came of the sprint, and what happened on the way.
+fn summary(document: &Value, is_as_played: bool) -> String {
+    let table = report::table(document);
+    let mut text = format!("\n{table}{}", report::total(document));
+    let told: Vec<(String, String)> = report::stories(document)
+        .flat_map(|story| {
+            let key = word(&story["story"]);
+            let told = happened(story, is_as_played).into_iter();
+            told.map(move |line| (key.clone(), line))
+        })
+        .collect();
+    if !told.is_empty() {
+        text.push_str(&format!("\n{}\n", heading("What happened on the way")));
+        text.push_str(&lines(&told));
+    }
+    text
+}
+
+/// Returns what is worth telling about a story.
+fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
+    let phases = story["phases"].as_array().into_iter().flatten();
+    let mut told = Vec::new();
+    let mut severities = Vec::new();
+    for phase in phases.filter(|phase| phase["background"] == false) {
+        if phase["phase"] == "code-review" {
+            severities.extend(phase["severity"].as_str().map(str::to_lowercase));
+        }
+        let paths = phase["violations"].as_array().into_iter().flatten();
+        let paths: Vec<String> = paths.map(|path| format!("`{}`", word(path))).collect();
+        if !paths.is_empty() {
+            let (name, paths) = (word(&phase["phase"]), paths.join(", "));
+            told.push(format!(
+                "{name} changed {paths}, which no agent may; it was told, and tried again"
+            ));
+        }
+    }
+    if severities.len() > 1 {
+        let found = severities.join(", then ");
+        told.push(format!("code reviews found: {found}"));
+    }
+    let reason = word(&story["reason"]);
+    match story["outcome"].as_str() {
+        Some("done") => {}
+        Some(outcome) if is_as_played => told.push(format!("{outcome} on purpose: {reason}")),
+        Some(outcome) => told.push(format!("{outcome}: {reason}")),
+        None => {}
+    }
+    told
+}
+
+/// Returns commands to try, each with what it shows.
+fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Failure> {
+    let mut next = vec![(
+        "git log --stat".to_owned(),
+        "what the agents have committed".to_owned(),
+    )];
+    if let Some((run, why)) = prompt_to_show(document) {
+        let opened = store::open(project)?;
+        let run = block_on(opened.store.run(&opened.project, run))?;
+        next.push((format!("callsheet show {}", run.prompt), why));
+    }
+    next.push((
+        "callsheet verify".to_owned(),
+        "proof that every prompt and every run is on record as it was".to_owned(),
+    ));
+    Ok(next)
+}
+
+/// Returns a run whose prompt is worth a look: the one after a violation, else the last one.
+fn prompt_to_show(document: &Value) -> Option<(&str, String)> {
+    let mut last = None;
+    for story in report::stories(document) {
+        let mut violated = None;
+        for phase in story["phases"].as_array().into_iter().flatten() {
+            let Some(run) = phase["run"].as_str() else {
+                continue;
+            };
+            let (name, key) = (word(&phase["phase"]), word(&story["story"]));
+            if violated == Some(&phase["phase"]) {
+                return Some((run, format!("what {name} of {key} was told on its second try")));
+            }
+            let is_violation = phase["violations"].as_array().is_some_and(|paths| !paths.is_empty());
+            violated = is_violation.then_some(&phase["phase"]);
+            last = Some((run, format!("the prompt of {name} of {key}")));
+        }
+    }
+    last
+}
+
+/// Returns pairs as lines, the second parts below each other.
+fn lines(pairs: &[(String, String)]) -> String {
+    let width = pairs.iter().map(|(first, _)| first.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let line = |(first, second): &(String, String)| format!("  {first:<width$}  {second}\n");
+    pairs.iter().map(line).collect()
+}
+
+fn word(value: &Value) -> String {
+    one_line(value.as_str().unwrap_or_default())
+}
