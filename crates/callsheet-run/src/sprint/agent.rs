@@ -197,8 +197,9 @@ impl Assignment<'_> {
         };
         let mut violations = self.touched.left(&self.cwd)?;
         let mine = changed_files(run).into_iter();
-        violations
-            .extend(mine.filter(|path| excluded.matches(path) && !self.touched.paths.contains(path)));
+        violations.extend(
+            mine.filter(|path| excluded.matches(path) && !self.touched.paths.contains(path)),
+        );
         Ok(violations.into_iter().collect())
     }
 }

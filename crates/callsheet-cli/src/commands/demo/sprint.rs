@@ -51,12 +51,14 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
     make_project(folder, runner)?;
     let shown = folder.display();
     let who = match runner {
-        None => "agents that play a script".to_owned(),
-        Some(runner) => runner.to_owned(),
+        None => "Agents that play a script take them".to_owned(),
+        Some(runner) => format!("{runner} takes them"),
     };
     say(
         out,
-        &format!("{shown}\nA to-do list in shell, five stories in two epics, and {who}:\n\n"),
+        &format!(
+            "A to-do list in shell, with five stories in two epics, is in {shown}\n{who} through all phases of a sprint:\n\n"
+        ),
     )?;
     let mut project = Project::find(Some(folder))?;
     own_store(&mut project, out);
@@ -130,73 +132,104 @@ fn summary(document: &Value, is_as_played: bool) -> String {
 
 /// Returns what is worth telling about a story.
 fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
-    let phases = story["phases"].as_array().into_iter().flatten();
-    let mut told = Vec::new();
-    let mut severities = Vec::new();
-    for phase in phases.filter(|phase| phase["background"] == false) {
-        if phase["phase"] == "code-review" {
-            severities.extend(phase["severity"].as_str().map(str::to_lowercase));
-        }
-        let paths = phase["violations"].as_array().into_iter().flatten();
-        let paths: Vec<String> = paths.map(|path| format!("`{}`", word(path))).collect();
-        if !paths.is_empty() {
-            let (name, paths) = (word(&phase["phase"]), paths.join(", "));
-            told.push(format!(
-                "{name} changed {paths}, which no agent may; it was told, and tried again"
-            ));
-        }
+    let mut told = violations(story);
+    let reviews = phases(story).filter(|phase| phase["phase"] == "code-review");
+    let found: Vec<String> = reviews
+        .filter_map(|review| match review["severity"].as_str()? {
+            "ZERO" => Some("found nothing".to_owned()),
+            severity => Some(format!(
+                "found and fixed {} issues",
+                severity.to_lowercase()
+            )),
+        })
+        .collect();
+    if found.len() > 1 {
+        told.push(format!("code review {}", found.join(", then ")));
     }
-    if severities.len() > 1 {
-        let found = severities.join(", then ");
-        told.push(format!("code reviews found: {found}"));
-    }
-    let reason = word(&story["reason"]);
-    match story["outcome"].as_str() {
-        Some("done") => {}
-        Some(outcome) if is_as_played => told.push(format!("{outcome} on purpose: {reason}")),
-        Some(outcome) => told.push(format!("{outcome}: {reason}")),
-        None => {}
+    let outcome = word(&story["outcome"]);
+    let reason = match word(&story["reason"]) {
+        reason if reason.is_empty() => String::new(),
+        reason => format!(": {reason}"),
+    };
+    match outcome.as_str() {
+        "done" => {}
+        _ if is_as_played => told.push(format!("{outcome} on purpose{reason}")),
+        _ => told.push(format!("{outcome}{reason}")),
     }
     told
 }
 
-/// Returns commands to try, each with what it shows.
+/// Returns what agents changed of a story and may not, and whether the next try took it back.
+fn violations(story: &Value) -> Vec<String> {
+    let phases: Vec<&Value> = phases(story).collect();
+    let violated = phases.iter().enumerate().filter_map(|(at, phase)| {
+        let (first, others) = phase["violations"].as_array()?.split_first()?;
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let mut later = phases[at + 1..].iter();
+        let next = later.find(|next| next["phase"] == phase["phase"]);
+        let is_back = next.is_some_and(|next| next["violations"] == json!([]));
+        let then = if is_back {
+            ", was told, and took it back"
+        } else {
+            ""
+        };
+        Some(format!(
+            "scope violation: changed `{}`{more}{then}",
+            word(first)
+        ))
+    });
+    violated.collect()
+}
+
+/// Returns the phases of a story that it waited for.
+fn phases(story: &Value) -> impl Iterator<Item = &Value> {
+    let phases = story["phases"].as_array().into_iter().flatten();
+    phases.filter(|phase| phase["background"] == false)
+}
+
+/// Returns three commands to try, each with what it shows.
 fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Failure> {
     let mut next = vec![(
         "git log --stat".to_owned(),
         "what the agents have committed".to_owned(),
     )];
-    if let Some((run, why)) = prompt_to_show(document) {
-        let opened = store::open(project)?;
-        let run = block_on(opened.store.run(&opened.project, run))?;
-        next.push((format!("callsheet show {}", run.prompt), why));
-    }
+    let opened = store::open(project)?;
+    let prompt = |run: &str| -> Result<_, Failure> {
+        Ok(block_on(opened.store.run(&opened.project, run))?.prompt)
+    };
+    next.push(match tries(document) {
+        Some((first, second)) => (
+            format!("callsheet diff {} {}", prompt(first)?, prompt(second)?),
+            "what the second try was told".to_owned(),
+        ),
+        None => (
+            "callsheet runs".to_owned(),
+            "which agents ran, and what came of it".to_owned(),
+        ),
+    });
     next.push((
         "callsheet verify".to_owned(),
-        "proof that every prompt and every run is on record as it was".to_owned(),
+        "proof that nothing on record was changed".to_owned(),
     ));
     Ok(next)
 }
 
-/// Returns a run whose prompt is worth a look: the one after a violation, else the last one.
-fn prompt_to_show(document: &Value) -> Option<(&str, String)> {
-    let mut last = None;
-    for story in report::stories(document) {
-        let mut violated = None;
-        for phase in story["phases"].as_array().into_iter().flatten() {
-            let Some(run) = phase["run"].as_str() else {
-                continue;
-            };
-            let (name, key) = (word(&phase["phase"]), word(&story["story"]));
-            if violated == Some(&phase["phase"]) {
-                return Some((run, format!("what {name} of {key} was told on its second try")));
-            }
-            let is_violation = phase["violations"].as_array().is_some_and(|paths| !paths.is_empty());
-            violated = is_violation.then_some(&phase["phase"]);
-            last = Some((run, format!("the prompt of {name} of {key}")));
-        }
-    }
-    last
+/// Returns the runs of a phase that violated its scope, and of its next try.
+fn tries(document: &Value) -> Option<(&str, &str)> {
+    report::stories(document).find_map(|story| {
+        let phases: Vec<&Value> = phases(story).collect();
+        phases.windows(2).find_map(|pair| {
+            let is_violation = pair[0]["violations"]
+                .as_array()
+                .is_some_and(|paths| !paths.is_empty());
+            let is_retry = is_violation && pair[0]["phase"] == pair[1]["phase"];
+            let runs = pair[0]["run"].as_str().zip(pair[1]["run"].as_str());
+            runs.filter(|_| is_retry)
+        })
+    })
 }
 
 /// Returns pairs as lines, the second parts below each other.

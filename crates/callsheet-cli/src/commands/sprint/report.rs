@@ -186,6 +186,7 @@ pub(crate) fn table(document: &Value) -> String {
 pub(crate) fn total(document: &Value) -> String {
     let cycles = match document["cycles_completed"].as_u64() {
         Some(1) => "1 cycle".to_owned(),
+        None | Some(0) if document["status"] == "all_done" => "nothing to do".to_owned(),
         cycles => format!("{} cycles", cycles.unwrap_or(0)),
     };
     let cost = document["cost_usd"].as_f64().filter(|cost| *cost > 0.0);
