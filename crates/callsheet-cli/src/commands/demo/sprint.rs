@@ -57,7 +57,7 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
     say(
         out,
         &format!(
-            "A to-do list in shell, with five stories in two epics, is in {shown}\n{who} through all phases of a sprint:\n\n"
+            "A to-do list in shell, with five stories in two epics, is in {shown}\n{who} through all phases of a sprint:\n"
         ),
     )?;
     let mut project = Project::find(Some(folder))?;
@@ -153,6 +153,8 @@ fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
     };
     match outcome.as_str() {
         "done" => {}
+        // The sprint ended before the story did, and has said why.
+        "open" => {}
         _ if is_as_played => told.push(format!("{outcome} on purpose{reason}")),
         _ => told.push(format!("{outcome}{reason}")),
     }
@@ -192,29 +194,39 @@ fn phases(story: &Value) -> impl Iterator<Item = &Value> {
 
 /// Returns three commands to try, each with what it shows.
 fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Failure> {
-    let mut next = vec![(
-        "git log --stat".to_owned(),
-        "what the agents have committed".to_owned(),
-    )];
+    let pair = |command: &str, what: &str| (command.to_owned(), what.to_owned());
+    if document["status"] == "error" {
+        return Ok(vec![
+            pair(
+                "callsheet doctor",
+                "whether the agent is there and logged in",
+            ),
+            pair(
+                "callsheet sprint run all",
+                "goes on where the sprint was left",
+            ),
+            pair("callsheet demo", "the same with agents that need no model"),
+        ]);
+    }
     let opened = store::open(project)?;
     let prompt = |run: &str| -> Result<_, Failure> {
         Ok(block_on(opened.store.run(&opened.project, run))?.prompt)
     };
-    next.push(match tries(document) {
-        Some((first, second)) => (
-            format!("callsheet diff {} {}", prompt(first)?, prompt(second)?),
-            "what the second try was told".to_owned(),
+    let second = match tries(document) {
+        Some((first, second)) => pair(
+            &format!("callsheet diff {} {}", prompt(first)?, prompt(second)?),
+            "what the second try was told",
         ),
-        None => (
-            "callsheet runs".to_owned(),
-            "which agents ran, and what came of it".to_owned(),
+        None => pair("callsheet runs", "which agents ran, and what came of it"),
+    };
+    Ok(vec![
+        pair("git log --stat", "what the agents have committed"),
+        second,
+        pair(
+            "callsheet verify",
+            "proof that nothing on record was changed",
         ),
-    });
-    next.push((
-        "callsheet verify".to_owned(),
-        "proof that nothing on record was changed".to_owned(),
-    ));
-    Ok(next)
+    ])
 }
 
 /// Returns the runs of a phase that violated its scope, and of its next try.
