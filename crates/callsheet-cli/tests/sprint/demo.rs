@@ -59,63 +59,13 @@ fn the_demo_runs_a_sprint() {
 
 /// Looks at the commits and at the work tree.
 fn what_is_committed(project: &Project) {
-    insta::assert_snapshot!(git(project, &["log", "--format=%an <%ae> %s", "--name-status", "--no-renames"]), @"
-    Callsheet Demo <demo@example.com> feat(2): implement stories 2-1-search-tasks
-
-    A	_bmad-output/archived-artifacts/sprint-1-3-finish-a-task-discovery-story.md
-    A	_bmad-output/archived-artifacts/sprint-1-3-finish-a-task.md
-    D	_bmad-output/implementation-artifacts/sprint-1-3-finish-a-task-discovery-story.md
-    D	_bmad-output/implementation-artifacts/sprint-1-3-finish-a-task.md
-    A	_bmad-output/implementation-artifacts/sprint-2-1-search-tasks-discovery-story.md
-    A	_bmad-output/implementation-artifacts/sprint-2-1-search-tasks.md
-    M	_bmad-output/implementation-artifacts/sprint-status.yaml
-    A	commands/search.sh
-    A	tests/search.sh
-    Callsheet Demo <demo@example.com> feat(1): implement stories 1-3-finish-a-task
-
-    A	_bmad-output/archived-artifacts/sprint-1-1-add-a-task-discovery-story.md
-    A	_bmad-output/archived-artifacts/sprint-1-1-add-a-task.md
-    A	_bmad-output/archived-artifacts/sprint-1-2-list-open-tasks-discovery-story.md
-    A	_bmad-output/archived-artifacts/sprint-1-2-list-open-tasks.md
-    D	_bmad-output/implementation-artifacts/sprint-1-1-add-a-task-discovery-story.md
-    D	_bmad-output/implementation-artifacts/sprint-1-1-add-a-task.md
-    D	_bmad-output/implementation-artifacts/sprint-1-2-list-open-tasks-discovery-story.md
-    D	_bmad-output/implementation-artifacts/sprint-1-2-list-open-tasks.md
-    A	_bmad-output/implementation-artifacts/sprint-1-3-finish-a-task-discovery-story.md
-    A	_bmad-output/implementation-artifacts/sprint-1-3-finish-a-task.md
-    M	_bmad-output/implementation-artifacts/sprint-status.yaml
-    A	commands/finish.sh
-    A	tests/finish.sh
-    Callsheet Demo <demo@example.com> feat(1): implement stories 1-1-add-a-task,1-2-list-open-tasks
-
-    A	_bmad-output/implementation-artifacts/sprint-1-1-add-a-task-discovery-story.md
-    A	_bmad-output/implementation-artifacts/sprint-1-1-add-a-task.md
-    A	_bmad-output/implementation-artifacts/sprint-1-2-list-open-tasks-discovery-story.md
-    A	_bmad-output/implementation-artifacts/sprint-1-2-list-open-tasks.md
-    M	_bmad-output/implementation-artifacts/sprint-status.yaml
-    A	_bmad-output/planning-artifacts/sprint-project-context.md
-    A	commands/add.sh
-    A	commands/list.sh
-    A	tests/add.sh
-    A	tests/list.sh
-    callsheet <callsheet@localhost> Start
-
-    A	.gitignore
-    A	README.md
-    A	_bmad-output/implementation-artifacts/sprint-status.yaml
-    A	_bmad-output/planning-artifacts/epics.md
-    A	_bmad-output/planning-artifacts/project-context.md
-    A	acceptance/add.sh
-    A	acceptance/finish.sh
-    A	acceptance/list.sh
-    A	acceptance/search.sh
-    A	agent.toml
-    A	callsheet.toml
-    A	commands/help.sh
-    A	test.sh
-    A	tests/help.sh
-    A	todo.sh
-    ");
+    let log = [
+        "log",
+        "--format=%an <%ae> %s",
+        "--name-status",
+        "--no-renames",
+    ];
+    insta::assert_snapshot!("the_demo_commits", git(project, &log));
     insta::assert_snapshot!(git(project, &["status", "--short"]), @"
      D _bmad-output/implementation-artifacts/sprint-2-1-search-tasks-discovery-story.md
      D _bmad-output/implementation-artifacts/sprint-2-1-search-tasks.md
@@ -209,7 +159,6 @@ fn the_demo_with_an_agent_that_is_not_installed() {
     --- stdout
     A to-do list in shell, with five stories in two epics, is in [ROOT]/todo
     claude takes them through all phases of a sprint:
-
 
     STORY                OUTCOME  REVIEWS  AGENTS  TOKENS  COMMIT
     1-1-add-a-task       open           0       2       0

@@ -94,9 +94,11 @@ fn make_project(folder: &Path, runner: Option<&str>) -> Result<(), Failure> {
         write_files(folder, &[SCRIPT])?;
     }
     set_up(folder)?;
-    git::begin(folder)?;
-    git::identify(folder, "Callsheet Demo", "demo@example.com")?;
-    Ok(())
+    git::begin(folder)
+        .and_then(|()| git::identify(folder, "Callsheet Demo", "demo@example.com"))
+        .map_err(|error| {
+            Failure::from(error).hint("the demo needs git; `callsheet demo --compose` does not")
+        })
 }
 
 /// Tells whether the sprint went as the script says.
