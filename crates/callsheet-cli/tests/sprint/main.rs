@@ -9,6 +9,8 @@ mod project;
 mod desk;
 
 mod board;
+mod demo;
 mod log_event;
 mod parse;
 mod phases;
+mod scope;

@@ -15,10 +15,10 @@ use callsheet::sprint::machine::{
     Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
 use callsheet::story::Match;
-use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Store, block_on};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, changed_files, excluded};
+use super::agent::{Assignment, Touched, changed_files, excluded};
 use super::crew::Crew;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -235,7 +235,7 @@ impl<'a> Driver<'a> {
     {
         match &action.todo {
             Todo::Agent(order) => {
-                let assignment = self.assign(action.id, order)?;
+                let assignment = self.assign(action, order)?;
                 if let Some(known) = self.known(&assignment)? {
                     return Ok(Some(known));
                 }
@@ -289,14 +289,20 @@ impl<'a> Driver<'a> {
         stops
     }
 
-    fn assign(&self, action: ActionId, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+    fn assign(&self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        let excluded = excluded(self.stage.exclude)?;
+        let touched = match &excluded {
+            Some(excluded) => Touched::of(&self.runs_of(action.cycle, &order.keys)?, excluded),
+            None => Touched::default(),
+        };
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
-            action,
+            action: action.id,
             order: order.clone(),
             cwd: self.cwd(),
-            excluded: excluded(self.stage.exclude)?,
+            excluded,
+            touched,
         })
     }
 
@@ -333,26 +339,29 @@ impl<'a> Driver<'a> {
         cycle: Option<u32>,
         keys: &[String],
     ) -> Result<BTreeSet<String>, RunError> {
-        let mut paths = BTreeSet::new();
         let mut cycles = self.batch.open_cycles();
-        let Some(cycle) = cycles.find(|open| Some(open.number) == cycle) else {
-            return Ok(paths);
+        let Some(open) = cycles.find(|open| Some(open.number) == cycle) else {
+            return Ok(BTreeSet::new());
         };
-        let mut others = cycle.keys();
+        let mut others = open.keys();
         others.retain(|key| !keys.contains(key));
         let (mine, others) = (Match::new(keys, false), Match::new(&others, false));
-        for (stories, run) in cycle.runs() {
-            if !stories.iter().any(|key| keys.contains(key)) {
-                continue;
-            }
-            let run = block_on(self.stage.store.run(self.stage.project, run))?;
-            let changed = changed_files(&run).into_iter().filter(|path| {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                mine.hits(name) || !others.hits(name)
-            });
-            paths.extend(changed);
-        }
-        Ok(paths)
+        let runs = self.runs_of(cycle, keys)?;
+        let changed = runs.iter().flat_map(changed_files).filter(|path| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            mine.hits(name) || !others.hits(name)
+        });
+        Ok(changed.collect())
+    }
+
+    /// Returns the runs of a cycle for any of these stories, the oldest first.
+    fn runs_of(&self, cycle: Option<u32>, keys: &[String]) -> Result<Vec<Run>, RunError> {
+        let cycles = self.batch.open_cycles();
+        let runs = cycles.filter(|open| Some(open.number) == cycle);
+        let runs = runs.flat_map(callsheet::sprint::machine::Cycle::runs);
+        let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
+        mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
+            .collect()
     }
 }
 
