@@ -9,6 +9,9 @@ mod project;
 mod desk;
 
 mod board;
+mod failures;
 mod log_event;
 mod parse;
 mod phases;
+mod play;
+mod variants;
