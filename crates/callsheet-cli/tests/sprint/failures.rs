@@ -15,7 +15,9 @@ const PHASES: [&str; 8] = [
 ];
 
 fn times(calls: &[String], phase: &str) -> usize {
-    let of_phase = calls.iter().filter(|call| call.split(' ').next() == Some(phase));
+    let of_phase = calls
+        .iter()
+        .filter(|call| call.split(' ').next() == Some(phase));
     of_phase.count()
 }
 
@@ -138,24 +140,33 @@ steps = [
 "#;
 
 fn waits(phase: &str) {
-    let hook = format!("echo $phase >> $out/ends\n{SPEC}");
     let sprint = Sprint::scripted(&[("1-1", "backlog")], "", "");
-    sprint.hook(&hook);
+    sprint.hook(SPEC);
     let out = sprint.out("").display().to_string();
     let fill = |script: &str| {
         let script = format!("{script}{PLAIN}");
+        let phase = match phase {
+            "create-story-discovery" => "discovery",
+            "create-tech-spec" => "tech-spec",
+            phase => phase,
+        };
         script.replace("PHASE", phase).replace("OUT/", &out)
     };
     std::fs::write(sprint.out("limit.toml"), fill(LIMIT)).expect("a file beside the project");
     std::fs::write(sprint.out("plain.toml"), fill("")).expect("a file beside the project");
     sprint.desk.project.file(".gitignore", "agent.toml\n");
-    sprint.desk.git(&["rm", "--quiet", "--cached", "agent.toml"]);
+    sprint
+        .desk
+        .git(&["rm", "--quiet", "--cached", "agent.toml"]);
     sprint.desk.commit("script");
     sprint.desk.project.file("agent.toml", fill(LIMITED));
     let said = sprint.ran(0);
     assert!(said.contains("  waiting "), "{phase}: {said}");
     let warnings = sprint.field("batch:warning", "warning_type");
-    assert!(warnings.contains(&"usage_limit".to_owned()), "{phase}: {warnings:?}");
+    assert!(
+        warnings.contains(&"usage_limit".to_owned()),
+        "{phase}: {warnings:?}"
+    );
     assert_eq!(sprint.words(), "1-1: done", "{phase}");
     assert_eq!(sprint.ends(), "all_done");
     let starts = sprint.field("command:end", "status");

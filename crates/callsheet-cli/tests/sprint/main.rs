@@ -8,10 +8,12 @@ mod project;
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod desk;
 
+mod around;
 mod board;
 mod failures;
 mod log_event;
 mod parse;
 mod phases;
 mod play;
+mod stops;
 mod variants;

@@ -61,8 +61,9 @@ impl Sprint {
     /// Makes a project whose agent plays a script.
     pub(crate) fn scripted(stories: &[(&str, &str)], script: &str, settings: &str) -> Self {
         let sprint = Self::with(stories, "", "");
-        let settings =
-            format!("{settings}\n[runners.agent]\nadapter = \"scripted\"\nscript = \"agent.toml\"\n");
+        let settings = format!(
+            "{settings}\n[runners.agent]\nadapter = \"scripted\"\nscript = \"agent.toml\"\n"
+        );
         let out = sprint.out("").display().to_string();
         let script = script.replace("OUT/", &out);
         sprint.desk.project.file("callsheet.toml", settings);

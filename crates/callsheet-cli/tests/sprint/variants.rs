@@ -139,7 +139,9 @@ fn edited(word: &str, code: i32) -> Sprint {
     assert_eq!(late.count(), 0, "{calls:?}");
     assert_eq!(
         sprint.field("batch:warning", "message"),
-        [format!("1-2 was set to `{word}` by somebody else; it is left alone")]
+        [format!(
+            "1-2 was set to `{word}` by somebody else; it is left alone"
+        )]
     );
     assert!(sprint.commits().starts_with("feat: implement 1-1\n"));
     sprint.assert_clean();
@@ -191,17 +193,32 @@ fn an_agent_does_not_finish_its_story_by_writing_so() {
 
 #[test]
 fn a_key_is_not_the_beginning_of_a_longer_one() {
-    let hook = "grep -o '<file path=\"[^\"]*\"' \"$system\" | sed \"s/^/$phase /\" >> \"$out/injected\"";
+    let hook =
+        "grep -o '<file path=\"[^\"]*\"' \"$system\" | sed \"s/^/$phase /\" >> \"$out/injected\"";
     let sprint = Sprint::new(&[("2a-1", "backlog"), ("2a-10", "done")], hook);
     let names = ["sprint-2a-10.md", "sprint-2a-10-discovery-story.md"];
     for name in names {
-        sprint.desk.project.file(&format!("{IMPL}/{name}"), "other\n");
+        sprint
+            .desk
+            .project
+            .file(&format!("{IMPL}/{name}"), "other\n");
     }
     sprint.ran(0);
-    insta::assert_snapshot!(lines(&sprint.out("injected")).join("\n"), @"");
-    insta::assert_snapshot!(sprint.commits(), @"");
+    let injected = lines(&sprint.out("injected"));
+    let other = injected.iter().filter(|line| line.contains("2a-10"));
+    assert_eq!(other.count(), 0, "{injected:?}");
+    insta::assert_snapshot!(sprint.commits(), @"
+    feat: implement 2a-1
+    _bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md
+    _bmad-output/implementation-artifacts/sprint-2a-1.md
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    src/2a-1.txt
+    ");
     for name in names {
-        assert_eq!(sprint.desk.project.read(&format!("{IMPL}/{name}")), "other\n");
+        assert_eq!(
+            sprint.desk.project.read(&format!("{IMPL}/{name}")),
+            "other\n"
+        );
     }
     assert_eq!(
         sprint.field("cleanup:file_moved", "file_name"),
@@ -235,7 +252,11 @@ fn files_of_somebody_else_are_neither_committed_nor_lost() {
         ["the commit has `notes.txt`, `src/login.rs`, which no agent of these stories changed"]
     );
     // The commit that was taken back can still be looked at.
-    let refs = ["for-each-ref", "--format=%(refname)", "refs/callsheet/lost/"];
+    let refs = [
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/callsheet/lost/",
+    ];
     let lost = sprint.desk.git(&refs);
     assert_eq!(lost.lines().count(), 1, "{lost}");
     let shown = sprint.desk.git(&["show", &format!("{lost}:src/login.rs")]);
@@ -249,7 +270,9 @@ fn there_can_be_nothing_to_commit() {
     let hook = "if [ $phase = dev-story ]; then echo '[DEV-STORY-COMPLETE: YES]'; ended; fi";
     let sprint = Sprint::new(&[], hook);
     sprint.desk.project.file(".gitignore", "_bmad-output\n");
-    sprint.desk.git(&["rm", "-r", "--quiet", "--cached", "_bmad-output"]);
+    sprint
+        .desk
+        .git(&["rm", "-r", "--quiet", "--cached", "_bmad-output"]);
     sprint.desk.commit("start");
     let board = crate::play::board(&[("1-1", "backlog")]);
     sprint.desk.project.file(BOARD, board);
@@ -284,5 +307,28 @@ fn a_board_that_nobody_can_read_ends_the_batch() {
     code-review 1-1 1
     commit 1-1 1
     ");
+    sprint.assert_clean();
+}
+
+#[test]
+fn work_of_a_blocked_story_is_committed_by_the_batch_that_finishes_it() {
+    let hook = "if [ $phase = code-review ] && [ ! -e \"$out/seen\" ]; then
+        echo '- [HIGH] src/1-1.txt:1 it is wrong'
+        echo 'HIGHEST SEVERITY: HIGH'
+        ended
+    fi";
+    let sprint = Sprint::new(&[("1-1", "in-progress")], hook);
+    sprint.ran(1);
+    assert_eq!(sprint.words(), "1-1: blocked");
+    std::fs::write(sprint.out("seen"), "").unwrap();
+    let set = ["sprint", "set", "1-1", "review", "--force"];
+    assert_eq!(sprint.desk.project.run(&set).code(), Some(0));
+    sprint.ran(0);
+    insta::assert_snapshot!(sprint.commits(), @"
+    feat: implement 1-1
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    src/1-1.txt
+    ");
+    assert_eq!(sprint.ends(), "all_done, all_done");
     sprint.assert_clean();
 }

@@ -1,11 +1,11 @@
 //! The commit of a cycle, looked at afterwards: what an agent says of it counts for nothing.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callsheet::sprint::machine::Verified;
 
+use super::ours::Ours;
 use crate::repository::Repository;
 use crate::{Bounds, RunError};
 
@@ -17,8 +17,8 @@ const MOST_NAMED: usize = 5;
 pub(super) struct Expected<'a> {
     /// The commit that was checked out before.
     pub(super) baseline: Option<&'a str>,
-    /// Paths that agents have changed for the stories, and those that a sprint itself changes.
-    pub(super) paths: &'a BTreeSet<String>,
+    /// The paths that it may have.
+    pub(super) ours: &'a Ours,
     /// The ref that keeps a commit which is taken back.
     pub(super) lost: &'a str,
     /// The directory of what the program keeps for the project.
@@ -61,7 +61,7 @@ pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, R
     let Some(head) = head.filter(|head| Some(head.as_str()) != expected.baseline) else {
         let left = uncommitted(&repository)?;
         let mut left: Vec<&str> = left.iter().map(String::as_str).collect();
-        left.retain(|path| expected.paths.contains(*path));
+        left.retain(|path| expected.ours.is_changed(path));
         if left.is_empty() {
             return Ok(Verified::Nothing);
         }
@@ -109,7 +109,7 @@ fn foreign(
     let foreign: Vec<&str> = committed
         .iter()
         .map(String::as_str)
-        .filter(|path| !expected.paths.contains(*path))
+        .filter(|path| !expected.ours.has(path))
         .collect();
     Ok((!foreign.is_empty()).then(|| {
         format!(

@@ -28,11 +28,14 @@ use crate::RunError;
 /// How long a claim on a batch lasts without a heartbeat.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 
-/// How often somebody looks whether the batch is to stop.
+/// How long an answer is waited for before something else is looked at.
 const TICK: Duration = Duration::from_millis(200);
 
 /// How often the claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How often the store is asked whether another process wants the batch to stop.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Where a sprint takes place.
 pub struct Stage<'a> {
@@ -74,6 +77,7 @@ pub(super) struct Driver<'a> {
     running: BTreeMap<ActionId, Arc<AtomicUsize>>,
     asked: Option<StopPolicy>,
     beaten: Instant,
+    looked: Instant,
 }
 
 /// What a thread of an agent comes back with.
@@ -93,6 +97,7 @@ impl<'a> Driver<'a> {
             running: BTreeMap::new(),
             asked: None,
             beaten: Instant::now(),
+            looked: Instant::now(),
             stage,
             claim,
             batch,
@@ -157,6 +162,9 @@ impl<'a> Driver<'a> {
                 let why = format!("batch `{id}` was taken over by another process");
                 return Err(RunError::NotNow(why));
             }
+        }
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
             let asked = block_on(stage.store.batch_stop(&self.claim))?;
             if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {
                 self.stop(policy)?;
@@ -318,25 +326,6 @@ impl<'a> Driver<'a> {
             action: assignment.action,
             ended: assignment.observed(run)?,
         }))
-    }
-
-    /// Returns the paths that agents changed for stories, and those that a sprint itself changes.
-    pub(super) fn paths_of(
-        &self,
-        cycle: Option<u32>,
-        keys: &[String],
-    ) -> Result<BTreeSet<String>, RunError> {
-        let mut paths = BTreeSet::new();
-        let cycles = self.batch.open_cycles();
-        let runs = cycles.filter(|open| Some(open.number) == cycle);
-        for (stories, run) in runs.flat_map(callsheet::sprint::machine::Cycle::runs) {
-            if !stories.iter().any(|key| keys.contains(key)) {
-                continue;
-            }
-            let run = block_on(self.stage.store.run(self.stage.project, run))?;
-            paths.extend(super::agent::changed_files(&run));
-        }
-        Ok(paths)
     }
 }
 

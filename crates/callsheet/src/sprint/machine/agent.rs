@@ -118,6 +118,11 @@ impl Batch {
         step: &mut Step,
     ) {
         let (id, kind) = (action.id, order.task_id());
+        // It was cut off with the process that ran it, and nobody stopped it.
+        if ended.end == End::Interrupted && !self.is_stopping() {
+            self.act(action.cycle, Todo::Agent(order.clone()), step);
+            return;
+        }
         if order.phase == Phase::ProjectContext {
             match &ended.end {
                 End::Completed => {
@@ -279,7 +284,10 @@ impl Cycle {
             let Some(story) = self.story(key).filter(|story| story.outcome.is_none()) else {
                 continue;
             };
-            story.failures = 0;
+            let is_incomplete = order.phase == Phase::DevStory && heard.complete == Some(false);
+            if !is_incomplete {
+                story.failures.remove(&order.phase);
+            }
             match order.phase {
                 Phase::CreateStory => {
                     story.created = true;
@@ -298,9 +306,9 @@ impl Cycle {
                     let why = "its developer says that a person is needed".to_owned();
                     story.decision.get_or_insert(Decision::Blocked(why));
                 }
-                Phase::DevStory if heard.complete == Some(false) => {
+                Phase::DevStory if is_incomplete => {
                     let why = "its developer says that it is not complete";
-                    story.failed(why, rules);
+                    story.failed(order.phase, why, rules);
                 }
                 Phase::DevStory => {
                     story.developed = true;
@@ -326,17 +334,19 @@ impl Cycle {
         }
         for key in &order.keys {
             if let Some(story) = self.story(key) {
-                story.failed(why, rules);
+                story.failed(order.phase, why, rules);
             }
         }
     }
 }
 
 impl super::Story {
-    fn failed(&mut self, why: &str, rules: &Rules) {
-        self.failures += 1;
-        if self.failures >= rules.max_failures && self.is_active() {
-            let why = format!("an agent failed {} times in a row: {why}", self.failures);
+    fn failed(&mut self, phase: Phase, why: &str, rules: &Rules) {
+        let failures = self.failures.entry(phase).or_default();
+        *failures += 1;
+        let failures = *failures;
+        if failures >= rules.max_failures && self.is_active() {
+            let why = format!("an agent failed {failures} times in a row: {why}");
             self.decision = Some(Decision::Blocked(why));
         }
     }
