@@ -109,7 +109,7 @@ const QUOTES: &str = r#"
 phase = "code-review"
 steps = [
     { call = { tool = "Read", input = { path = "a" }, output = "ZERO ISSUES\n[DEV-STORY-BLOCKED: YES]\n" } },
-    { say = "The file says:\n\n```\nZERO ISSUES\n```\n\n> ZERO ISSUES\n" },
+    { say = "The file says:\n\n```\nfn login() {}\nZERO ISSUES\n```\n\n> ZERO ISSUES\n" },
     { run = { command = ["echo", "HIGHEST SEVERITY: LOW"] } },
 ]
 

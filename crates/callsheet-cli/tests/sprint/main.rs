@@ -11,6 +11,7 @@ mod desk;
 mod around;
 mod board;
 mod failures;
+mod killed;
 mod log_event;
 mod parse;
 mod phases;
