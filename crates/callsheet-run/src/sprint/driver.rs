@@ -34,8 +34,8 @@ const TICK: Duration = Duration::from_millis(200);
 /// How often the claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// How often the store is asked whether another process wants the batch to stop.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the store is asked whether somebody wants the batch to stop.
+const STOP_LOOK: Duration = Duration::from_millis(500);
 
 /// Where a sprint takes place.
 pub struct Stage<'a> {
@@ -163,7 +163,7 @@ impl<'a> Driver<'a> {
                 return Err(RunError::NotNow(why));
             }
         }
-        if self.looked.elapsed() >= LOOK {
+        if self.looked.elapsed() >= STOP_LOOK {
             self.looked = Instant::now();
             let asked = block_on(stage.store.batch_stop(&self.claim))?;
             if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {

@@ -99,17 +99,29 @@ impl Driver<'_> {
         let mut changed = BTreeSet::new();
         for batch in block_on(store.batches(project, page))?.batches {
             let runs = block_on(store.runs_of_batch(project, batch.id))?;
-            let runs = runs.iter().filter(|run| is_for(run, keys));
-            changed.extend(runs.flat_map(changed_files));
+            changed.extend(runs.iter().flat_map(|run| changed_by(run, keys)));
         }
         Ok(changed)
     }
 }
 
-/// Tells whether a run was for one of some stories.
-fn is_for(run: &Run, keys: &[String]) -> bool {
+/// Returns what a run changed, if it was for one of some stories.
+///
+/// An agent that worked on several stories has changed files of all of them; those that name another story are not meant.
+fn changed_by(run: &Run, keys: &[String]) -> Vec<String> {
     let stories = run.request.as_ref().map(|request| &request["stories"]);
     let stories = stories.and_then(Value::as_array).into_iter().flatten();
-    let mut stories = stories.filter_map(Value::as_str);
-    stories.any(|story| keys.iter().any(|key| key == story))
+    let stories = stories.filter_map(Value::as_str);
+    let (mine, others): (Vec<&str>, Vec<&str>) =
+        stories.partition(|story| keys.iter().any(|key| key == story));
+    if mine.is_empty() {
+        return Vec::new();
+    }
+    let (mine, others) = (Match::new(&mine, false), Match::new(&others, false));
+    let mut changed = changed_files(run);
+    changed.retain(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        mine.hits(name) || !others.hits(name)
+    });
+    changed
 }
