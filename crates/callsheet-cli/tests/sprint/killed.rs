@@ -178,8 +178,27 @@ fn share(share: u32) {
 fn an_undisturbed_sprint_leaves_this() {
     let sprint = project();
     sprint.ran(1);
-    insta::assert_snapshot!(sprint.words(), @"");
-    insta::assert_snapshot!(sprint.commits(), @"");
+    insta::assert_snapshot!(sprint.words(), @"1-1: done, 1-2: done, 1-3: done, 2-1: done, 2-2: blocked");
+    insta::assert_snapshot!(sprint.commits(), @"
+    feat: implement 1-1,1-2
+    _bmad-output/implementation-artifacts/sprint-1-1-discovery-story.md
+    _bmad-output/implementation-artifacts/sprint-1-1.md
+    _bmad-output/implementation-artifacts/sprint-1-2-discovery-story.md
+    _bmad-output/implementation-artifacts/sprint-1-2.md
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    src/1-1.txt
+    src/1-2.txt
+    feat: implement 1-3
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    _bmad-output/implementation-artifacts/sprint-tech-spec-1-3.md
+    src/1-3.txt
+    feat: implement 2-1
+    _bmad-output/implementation-artifacts/sprint-2-1-discovery-story.md
+    _bmad-output/implementation-artifacts/sprint-2-1.md
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    _bmad-output/implementation-artifacts/sprint-tech-spec-2-1.md
+    src/2-1.txt
+    ");
     sprint.assert_clean();
 }
 

@@ -204,7 +204,7 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
 }
 
 /// Returns lines with the two phases that run side by side in the order of their names.
-fn in_order(lines: &[String]) -> Vec<String> {
+pub(crate) fn in_order(lines: &[String]) -> Vec<String> {
     let mut lines = lines.to_vec();
     for index in 1..lines.len() {
         let is = |at: usize, phase: &str| lines[at].starts_with(phase);

@@ -55,15 +55,7 @@ fn what_belongs_to_a_blocked_story_is_not_committed() {
     sprint.ran(1);
     assert_eq!(sprint.words(), "1-1: done, 1-2: blocked");
     insta::assert_snapshot!(sprint.calls().join("\n"), @"
-    create-story 1-1,1-2 1
-    create-story-discovery 1-1,1-2 1
-    story-review 1-1,1-2 1
-    dev-story 1-1 1
     code-review 1-1 1
-    dev-story 1-2 1
-    code-review 1-2 1
-    code-review 1-2 2
-    code-review 1-2 3
     commit 1-1 1
     ");
     insta::assert_snapshot!(sprint.commits(), @"
@@ -207,13 +199,20 @@ fn a_key_is_not_the_beginning_of_a_longer_one() {
     let injected = lines(&sprint.out("injected"));
     let other = injected.iter().filter(|line| line.contains("2a-10"));
     assert_eq!(other.count(), 0, "{injected:?}");
-    insta::assert_snapshot!(sprint.commits(), @"
-    feat: implement 2a-1
-    _bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md
-    _bmad-output/implementation-artifacts/sprint-2a-1.md
-    _bmad-output/implementation-artifacts/sprint-status.yaml
-    src/2a-1.txt
-    ");
+    insta::assert_snapshot!(sprint.commits(), @r#"
+    create-story-discovery <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
+    create-story <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
+    story-review <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
+    story-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
+    story-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
+    dev-story <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
+    dev-story <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
+    dev-story <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
+    code-review <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
+    code-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
+    code-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
+    commit <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
+    "#);
     for name in names {
         assert_eq!(
             sprint.desk.project.read(&format!("{IMPL}/{name}")),
