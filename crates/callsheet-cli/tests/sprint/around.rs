@@ -1,7 +1,5 @@
 //! What surrounds the phases: the context of the project, budgets, what agents quote, and what they log.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 

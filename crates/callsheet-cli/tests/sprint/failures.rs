@@ -1,5 +1,7 @@
 //! Agents that crash, are not there, or have to wait for a limit, in every phase.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use crate::play::Sprint;
 
 /// The phases of a story with a tech spec.
@@ -152,8 +154,8 @@ fn waits(phase: &str) {
         };
         script.replace("PHASE", phase).replace("OUT/", &out)
     };
-    std::fs::write(sprint.out("limit.toml"), fill(LIMIT)).expect("a file beside the project");
-    std::fs::write(sprint.out("plain.toml"), fill("")).expect("a file beside the project");
+    std::fs::write(sprint.out("limit.toml"), fill(LIMIT)).unwrap();
+    std::fs::write(sprint.out("plain.toml"), fill("")).unwrap();
     sprint.desk.project.file(".gitignore", "agent.toml\n");
     sprint
         .desk

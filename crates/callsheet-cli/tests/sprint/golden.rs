@@ -194,24 +194,27 @@ fn event_line(event: &Value) -> Option<String> {
     Some(format!("{kind} {payload}"))
 }
 
-#[test]
-fn the_stored_events_are_those_of_the_document() {
-    let sprint = sprint();
+/// Returns the events of the sprint, and those of reviews in the background.
+fn events(sprint: &Sprint) -> (Vec<String>, Vec<String>) {
     let events = sprint.events();
-    let events: Vec<String> = events.iter().filter_map(event_line).collect();
-    let is_back = |line: &str| line.contains("chain-");
-    let (back, front): (Vec<String>, Vec<String>) =
-        events.into_iter().partition(|line| is_back(line));
-    // Of the two that run side by side, either can be the first to end.
-    let mut front = front;
+    let events = events.iter().filter_map(event_line);
+    let (back, mut front): (Vec<String>, Vec<String>) =
+        events.partition(|line| line.contains("chain-"));
     let is_end = |line: &String, task: &str| {
         line.starts_with("command:end") && line.contains(&format!("\"task_id\":\"{task}\""))
     };
+    // Of the two that run side by side, either can be the first to end.
     for index in 1..front.len() {
         if is_end(&front[index - 1], "discovery") && is_end(&front[index], "create-story") {
             front.swap(index - 1, index);
         }
     }
+    (front, back)
+}
+
+#[test]
+fn the_stored_events_are_those_of_the_document() {
+    let (front, back) = events(&sprint());
     insta::assert_snapshot!(front.join("\n"), @r#"
     batch:start {"batch_id":"[BATCH]","max_cycles":null,"batch_mode":"all"}
     context:fresh {"message":"The context of the project is fresh"}

@@ -1,7 +1,5 @@
 //! Sprints whose store is a PostgreSQL server: to the end, and continued after a kill.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use crate::database::Database;
 use crate::desk::wait_for;
 use crate::play::{Sprint, lines};

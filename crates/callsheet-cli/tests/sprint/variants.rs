@@ -55,7 +55,15 @@ fn what_belongs_to_a_blocked_story_is_not_committed() {
     sprint.ran(1);
     assert_eq!(sprint.words(), "1-1: done, 1-2: blocked");
     insta::assert_snapshot!(sprint.calls().join("\n"), @"
+    create-story 1-1,1-2 1
+    create-story-discovery 1-1,1-2 1
+    story-review 1-1,1-2 1
+    dev-story 1-1 1
     code-review 1-1 1
+    dev-story 1-2 1
+    code-review 1-2 1
+    code-review 1-2 2
+    code-review 1-2 3
     commit 1-1 1
     ");
     insta::assert_snapshot!(sprint.commits(), @"
@@ -199,20 +207,13 @@ fn a_key_is_not_the_beginning_of_a_longer_one() {
     let injected = lines(&sprint.out("injected"));
     let other = injected.iter().filter(|line| line.contains("2a-10"));
     assert_eq!(other.count(), 0, "{injected:?}");
-    insta::assert_snapshot!(sprint.commits(), @r#"
-    create-story-discovery <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
-    create-story <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
-    story-review <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
-    story-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
-    story-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
-    dev-story <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
-    dev-story <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
-    dev-story <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
-    code-review <file path="_bmad-output/planning-artifacts/sprint-project-context.md"
-    code-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
-    code-review <file path="_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md"
-    commit <file path="_bmad-output/implementation-artifacts/sprint-2a-1.md"
-    "#);
+    insta::assert_snapshot!(sprint.commits(), @"
+    feat: implement 2a-1
+    _bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md
+    _bmad-output/implementation-artifacts/sprint-2a-1.md
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    src/2a-1.txt
+    ");
     for name in names {
         assert_eq!(
             sprint.desk.project.read(&format!("{IMPL}/{name}")),
@@ -329,5 +330,36 @@ fn work_of_a_blocked_story_is_committed_by_the_batch_that_finishes_it() {
     src/1-1.txt
     ");
     assert_eq!(sprint.ends(), "all_done, all_done");
+    sprint.assert_clean();
+}
+
+#[test]
+fn what_somebody_has_staged_stays_staged_when_a_commit_is_taken_back() {
+    let hook = "if [ $phase = commit ] && [ $nth = 1 ]; then
+        git add src/1-1.txt src/login.rs
+        git -c user.name=n -c user.email=e@x commit --quiet --message partly -- src/1-1.txt src/login.rs
+        ended
+    fi
+    if [ $phase = commit ]; then
+        git add src/1-1.txt
+        git -c user.name=n -c user.email=e@x commit --quiet --message again -- src/1-1.txt $board
+        ended
+    fi";
+    let sprint = Sprint::new(&[("1-1", "in-progress")], hook);
+    let project = &sprint.desk.project;
+    project.file("src/login.rs", "mine\n");
+    project.file("notes.txt", "staged\n");
+    sprint.desk.git(&["add", "notes.txt"]);
+    project.file("notes.txt", "staged, and changed again\n");
+    sprint.ran(0);
+    assert_eq!(sprint.payloads("batch:warning").len(), 1);
+    assert_eq!(sprint.desk.git(&["show", ":notes.txt"]), "staged");
+    assert_eq!(project.read("notes.txt"), "staged, and changed again\n");
+    assert_eq!(project.read("src/login.rs"), "mine\n");
+    insta::assert_snapshot!(sprint.commits(), @"
+    again
+    _bmad-output/implementation-artifacts/sprint-status.yaml
+    src/1-1.txt
+    ");
     sprint.assert_clean();
 }

@@ -81,11 +81,21 @@ pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, R
     let locked = repository.lock(expected.home)?;
     locked.update_ref(&format!("{}/{head}", expected.lost), &head, None)?;
     if let Some(baseline) = expected.baseline {
-        let back = repository.command(&["reset", "--quiet", "--mixed", baseline]);
+        let taken_back = committed(&repository, expected.baseline, &head)?;
+        let back = repository.command(&["reset", "--quiet", "--soft", baseline]);
         locked.change(back, BOUNDS)?;
+        // What somebody else has staged, and nobody committed, stays staged.
+        for paths in taken_back.chunks(PATHS_AT_ONCE) {
+            let mut args = vec!["reset", "--quiet", baseline, "--"];
+            args.extend(paths.iter().map(String::as_str));
+            locked.change(repository.command(&args), BOUNDS)?;
+        }
     }
     Ok(Verified::Bad { problem })
 }
+
+/// How many paths git gets at once.
+const PATHS_AT_ONCE: usize = 500;
 
 /// What git may spend on taking a commit back.
 const BOUNDS: Bounds = Bounds {
@@ -93,19 +103,24 @@ const BOUNDS: Bounds = Bounds {
     bytes: 1 << 20,
 };
 
+/// Returns the paths that differ between the baseline and a commit.
+fn committed(
+    repository: &Repository,
+    baseline: Option<&str>,
+    head: &str,
+) -> Result<Vec<String>, RunError> {
+    let mut args = vec!["diff-tree", "-r", "--no-renames", "--name-only", "-z"];
+    args.extend([baseline.unwrap_or(EMPTY_TREE), head]);
+    Ok(paths(&repository.run(&args)?))
+}
+
 /// Tells what is in the commits and belongs to somebody else.
 fn foreign(
     repository: &Repository,
     expected: &Expected<'_>,
     head: &str,
 ) -> Result<Option<String>, RunError> {
-    let range = match expected.baseline {
-        Some(baseline) => vec![baseline, head],
-        None => vec![EMPTY_TREE, head],
-    };
-    let mut args = vec!["diff-tree", "-r", "--no-renames", "--name-only", "-z"];
-    args.extend(range);
-    let committed = paths(&repository.run(&args)?);
+    let committed = committed(repository, expected.baseline, head)?;
     let foreign: Vec<&str> = committed
         .iter()
         .map(String::as_str)
