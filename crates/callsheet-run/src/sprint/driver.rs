@@ -12,11 +12,9 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use callsheet::sprint::machine::{
-    Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
+    Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
-use callsheet_store::{
-    BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
-};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Store, block_on};
 use serde_json::Value;
 
 use super::agent::{Assignment, excluded};
@@ -210,9 +208,7 @@ impl<'a> Driver<'a> {
         };
         let (store, told) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
-            Some(status) => {
-                block_on(store.end_batch(&self.claim, self.seq, stored(status), progress))?
-            }
+            Some(status) => block_on(store.end_batch(&self.claim, self.seq, status, progress))?,
             None => block_on(store.record(&self.claim, self.seq, progress))?,
         };
         self.seq = recorded.seq;
@@ -326,15 +322,6 @@ impl<'a> Driver<'a> {
             action: assignment.action,
             ended: assignment.observed(run)?,
         }))
-    }
-}
-
-fn stored(status: BatchStatus) -> StoredStatus {
-    match status {
-        BatchStatus::Completed => StoredStatus::Completed,
-        BatchStatus::AllDone => StoredStatus::AllDone,
-        BatchStatus::Stopped => StoredStatus::Stopped,
-        BatchStatus::Error => StoredStatus::Error,
     }
 }
 
