@@ -639,3 +639,42 @@ fn a_review_in_the_background_that_a_crash_cut_off_is_made_again() {
     );
     assert_eq!(world.kinds("background:error").len(), 0);
 }
+
+fn limited() -> AgentEnded {
+    AgentEnded::without_run(End::Limited {
+        class: "quota".to_owned(),
+        resets_at: Some(99),
+    })
+}
+
+#[test]
+fn a_limit_in_the_background_is_waited_for_beside_the_phases() {
+    let mut world = World::new(&[("1-1", Status::Backlog)]).agent(
+        Phase::StoryReview,
+        vec![
+            severity(Severity::Critical, "a"),
+            limited(),
+            severity(Severity::Zero, ""),
+        ],
+    );
+    world.late = false;
+    let batch = world.run();
+    let reviews = world.trace.matches("sprint-story-review [1-1] 2").count();
+    assert_eq!(reviews, 2, "{}", world.trace);
+    assert_eq!(world.kinds("background:error").len(), 0);
+    assert_eq!(batch.status(), Some(BatchStatus::AllDone));
+}
+
+#[test]
+fn a_batch_does_not_last_for_a_limit_in_the_background_alone() {
+    let mut world = World::new(&[("1-1", Status::Backlog)]).agent(
+        Phase::StoryReview,
+        vec![severity(Severity::Critical, "a"), limited()],
+    );
+    let batch = world.run();
+    let end = world.trace.lines().last().unwrap_or_default();
+    assert!(end.contains(" cancel "), "{}", world.trace);
+    assert_eq!(world.kinds("background:error").len(), 1);
+    assert_eq!(batch.status(), Some(BatchStatus::AllDone));
+    assert!(batch.is_fine());
+}
