@@ -14,6 +14,7 @@ mod database;
 
 mod around;
 mod board;
+mod demo;
 mod failures;
 mod golden;
 mod killed;
@@ -21,6 +22,7 @@ mod log_event;
 mod parse;
 mod phases;
 mod play;
+mod scope;
 mod server;
 mod stops;
 mod variants;

@@ -1,5 +1,6 @@
 //! The commit of a cycle, looked at afterwards: what an agent says of it counts for nothing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -141,6 +142,20 @@ fn is_ancestor(repository: &Repository, before: &str, after: &str) -> bool {
     repository
         .run(&["merge-base", "--is-ancestor", before, after])
         .is_ok()
+}
+
+/// Returns the paths of a work tree that differ from a commit, those that git does not know included.
+pub(super) fn differing(root: &Path, commit: &str) -> Result<BTreeSet<String>, RunError> {
+    let Some(top) = top(root) else {
+        return Ok(BTreeSet::new());
+    };
+    let repository = Repository::open(&top)?;
+    let known = ["diff", "--no-ext-diff", "--no-textconv", "--no-renames"];
+    let known = [&known[..], &["--name-only", "-z", commit, "--"]].concat();
+    let others = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let mut differing = paths(&repository.run(&known)?);
+    differing.extend(paths(&repository.run(&others)?));
+    Ok(differing.into_iter().collect())
 }
 
 /// Returns the paths that differ from what is committed, those that git does not know included.

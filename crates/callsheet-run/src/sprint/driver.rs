@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use callsheet::sprint::machine::{
     Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
-use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Store, block_on};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, excluded};
+use super::agent::{Assignment, Touched, excluded};
 use super::crew::Crew;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -234,7 +234,7 @@ impl<'a> Driver<'a> {
     {
         match &action.todo {
             Todo::Agent(order) => {
-                let assignment = self.assign(action.id, order)?;
+                let assignment = self.assign(action, order)?;
                 if let Some(known) = self.known(&assignment)? {
                     return Ok(Some(known));
                 }
@@ -288,14 +288,20 @@ impl<'a> Driver<'a> {
         stops
     }
 
-    fn assign(&self, action: ActionId, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+    fn assign(&self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        let excluded = excluded(self.stage.exclude)?;
+        let touched = match &excluded {
+            Some(excluded) => Touched::of(&self.runs_of(action.cycle, &order.keys)?, excluded),
+            None => Touched::default(),
+        };
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
-            action,
+            action: action.id,
             order: order.clone(),
             cwd: self.cwd(),
-            excluded: excluded(self.stage.exclude)?,
+            excluded,
+            touched,
         })
     }
 
@@ -322,6 +328,16 @@ impl<'a> Driver<'a> {
             action: assignment.action,
             ended: assignment.observed(run)?,
         }))
+    }
+
+    /// Returns the runs of a cycle for any of these stories, the oldest first.
+    fn runs_of(&self, cycle: Option<u32>, keys: &[String]) -> Result<Vec<Run>, RunError> {
+        let cycles = self.batch.open_cycles();
+        let runs = cycles.filter(|open| Some(open.number) == cycle);
+        let runs = runs.flat_map(callsheet::sprint::machine::Cycle::runs);
+        let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
+        mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
+            .collect()
     }
 }
 

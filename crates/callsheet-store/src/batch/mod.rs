@@ -9,7 +9,7 @@ mod journal;
 mod list;
 mod start;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::db::Row;

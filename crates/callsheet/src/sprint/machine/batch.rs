@@ -55,6 +55,10 @@ pub struct Step {
 }
 
 /// The state of a batch.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each of them is so or not, in any combination"
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub(super) id: String,
