@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 use callsheet::sprint::machine::{
     Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
-use callsheet::story::Match;
 use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, Touched, changed_files, excluded};
+use super::agent::{Assignment, Touched, excluded};
 use super::crew::Crew;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -27,7 +26,7 @@ use crate::RunError;
 /// How long a claim on a batch lasts without a heartbeat.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 
-/// How often somebody looks whether the batch is to stop.
+/// How long an answer is waited for before something else is looked at.
 const TICK: Duration = Duration::from_millis(200);
 
 /// How often the claim is renewed.
@@ -329,29 +328,6 @@ impl<'a> Driver<'a> {
             action: assignment.action,
             ended: assignment.observed(run)?,
         }))
-    }
-
-    /// Returns the paths that agents changed for stories.
-    ///
-    /// An agent that worked on several stories has changed files of all of them; those that name another story are not meant.
-    pub(super) fn paths_of(
-        &self,
-        cycle: Option<u32>,
-        keys: &[String],
-    ) -> Result<BTreeSet<String>, RunError> {
-        let mut cycles = self.batch.open_cycles();
-        let Some(open) = cycles.find(|open| Some(open.number) == cycle) else {
-            return Ok(BTreeSet::new());
-        };
-        let mut others = open.keys();
-        others.retain(|key| !keys.contains(key));
-        let (mine, others) = (Match::new(keys, false), Match::new(&others, false));
-        let runs = self.runs_of(cycle, keys)?;
-        let changed = runs.iter().flat_map(changed_files).filter(|path| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            mine.hits(name) || !others.hits(name)
-        });
-        Ok(changed.collect())
     }
 
     /// Returns the runs of a cycle for any of these stories, the oldest first.

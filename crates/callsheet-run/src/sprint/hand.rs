@@ -188,25 +188,13 @@ impl Driver<'_> {
         baseline: Option<&str>,
     ) -> Result<Input, RunError> {
         let stage = self.stage;
-        let mut paths = self.paths_of(action.cycle, keys)?;
-        let layout = stage.layout;
-        let own = [
-            self.board.path(),
-            &layout.project_context,
-            &layout.sprint_project_context,
-        ];
-        let prefix = commit::prefix(stage.root);
-        paths.extend(own.map(|path| format!("{prefix}{path}")));
-        // Files that earlier cycles of the sprint moved belong to it, whoever commits them.
-        for cycle in self.batch.ended_cycles() {
-            paths.extend(cycle.moved().map(|path| format!("{prefix}{path}")));
-        }
+        let ours = self.ours(keys)?;
         let lost = format!("refs/callsheet/lost/sprint-{}", self.claim.batch.id);
         let verified = commit::verify(
             stage.root,
             &Expected {
                 baseline,
-                paths: &paths,
+                ours: &ours,
                 lost: &lost,
                 home: stage.home,
             },

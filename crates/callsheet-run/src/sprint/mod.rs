@@ -11,6 +11,7 @@ mod context;
 mod crew;
 mod driver;
 mod hand;
+mod ours;
 mod settings;
 mod wait;
 
