@@ -10,6 +10,7 @@ const PAGE: usize = 64;
 
 /// Returns the agent's own text in a run: every text, one right after the other, without those of agents that it started.
 ///
+/// What it says after it used a tool begins on a line of its own: that is another message.
 /// It is read out of the log again, by the reader of the adapter that the run was started with.
 pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
     let Some(adapter) = adapter::of_run(run) else {
@@ -23,6 +24,7 @@ pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
     };
     let mut reader = adapter.reader();
     let mut spoken = String::new();
+    let mut is_new = false;
     let mut since = 0;
     loop {
         let records = block_on(store.log_since(run.id, since, PAGE, Some(Stream::Stdout)))?;
@@ -33,13 +35,22 @@ pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
         for record in &records {
             for line in lines(&record.data) {
                 for event in reader.line(&line) {
-                    if let AgentEvent::Text {
-                        text,
-                        subagent: false,
-                        ..
-                    } = event
-                    {
-                        spoken.push_str(&text);
+                    match event {
+                        AgentEvent::Text {
+                            text,
+                            subagent: false,
+                            ..
+                        } => {
+                            if is_new && !spoken.is_empty() && !spoken.ends_with('\n') {
+                                spoken.push('\n');
+                            }
+                            is_new = false;
+                            spoken.push_str(&text);
+                        }
+                        AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => {
+                            is_new = true;
+                        }
+                        _ => {}
                     }
                 }
             }
