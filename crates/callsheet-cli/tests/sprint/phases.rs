@@ -215,7 +215,7 @@ fn bad_scenes_are_refused_with_their_line() {
     insta::assert_snapshot!(refused("[[scenes]]\n\nphase = \"dev\"\n"), @"
     exit: 2
     --- stderr
-    error: agent.toml:3: unknown phase `dev`, expected one of `project-context`, `create-story`, `discovery`, `story-review`, `tech-spec`, `tech-spec-review`, `dev-story`, `code-review`, `commit`
+    error: agent.toml:3: unknown phase `dev`, expected one of `project-context`, `create-story`, `discovery`, `story-review`, `tech-spec`, `tech-spec-review`, `dev-story`, `code-review`, `commit`, `resolve-conflict`
     ");
     insta::assert_snapshot!(refused("[[scenes]]\nsteps = [{ run = { command = [] } }]\n"), @"
     exit: 2
