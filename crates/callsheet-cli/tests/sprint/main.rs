@@ -9,6 +9,7 @@ mod project;
 mod desk;
 
 mod board;
+mod commands;
 mod log_event;
 mod parse;
 mod phases;

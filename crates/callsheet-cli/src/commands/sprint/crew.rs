@@ -24,10 +24,15 @@ use crate::{run, sandbox, store};
 /// Adapters whose models have other names than the one that is the default of `review_model`.
 const OTHER_MODELS: [&str; 3] = ["codex", "gemini", "opencode"];
 
-/// The program around a sprint.
-pub(super) struct ProgramCrew<'a> {
+/// What composes the prompts of phases.
+pub(super) struct Prompts<'a> {
     project: &'a Project,
     layout: Layout,
+}
+
+/// The program around a sprint.
+pub(super) struct ProgramCrew<'a> {
+    prompts: Prompts<'a>,
     /// The name of the runner of all phases.
     runner: String,
     interrupts: Mutex<Interrupts>,
@@ -48,11 +53,10 @@ impl<'a> ProgramCrew<'a> {
         // What is wrong with it is said before anything begins.
         let recording = run::script(project, &resolved)?;
         Ok(Self {
-            layout: project.settings.sprint_paths().layout(),
+            prompts: Prompts::new(project, project.settings.sprint_paths().layout()),
             recording: recording.filter(|script| matches!(script, Script::Recording(..))),
             interrupts: Mutex::new(Interrupts::catch()?),
             show: Show::new(out)?,
-            project,
             runner,
         })
     }
@@ -64,11 +68,21 @@ impl<'a> ProgramCrew<'a> {
 
     /// Returns the model of reviews, where another one than the runner's own is taken.
     pub(super) fn review_model(&self) -> Result<Option<String>, Failure> {
-        let sheet = resolve(self.project, &self.runner)?.sheet;
-        let is_known = !OTHER_MODELS.contains(&sheet.name.as_str());
-        let settings = &self.project.settings.sprint;
-        let set = settings.review_model.clone();
-        Ok(set.or_else(|| is_known.then(|| "haiku".to_owned())))
+        review_model(self.prompts.project, &self.runner)
+    }
+}
+
+/// Returns the model of reviews, where another one than the runner's own is taken.
+pub(super) fn review_model(project: &Project, runner: &str) -> Result<Option<String>, Failure> {
+    let sheet = resolve(project, runner)?.sheet;
+    let is_known = !OTHER_MODELS.contains(&sheet.name.as_str());
+    let set = project.settings.sprint.review_model.clone();
+    Ok(set.or_else(|| is_known.then(|| "haiku".to_owned())))
+}
+
+impl<'a> Prompts<'a> {
+    pub(super) fn new(project: &'a Project, layout: Layout) -> Self {
+        Self { project, layout }
     }
 
     /// Composes the prompt of a phase.
@@ -155,14 +169,17 @@ impl<'a> ProgramCrew<'a> {
         };
         Ok(story_context(&order.epic, before.as_deref(), folders))
     }
+}
 
+impl ProgramCrew<'_> {
     fn briefed(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, Failure> {
-        let composed = self.compose(order, brief, Keeping::Seal)?;
+        let project = self.prompts.project;
+        let composed = self.prompts.compose(order, brief, Keeping::Seal)?;
         let texts = texts(&composed)?;
         let seal = composed.seal.clone();
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
-        let sealed = store::seal(self.project, seal)?;
-        let mut runner = resolve(self.project, &self.runner)?;
+        let sealed = store::seal(project, seal)?;
+        let mut runner = resolve(project, &self.runner)?;
         if order.model == Model::Review
             && let Some(model) = self.review_model()?
         {
@@ -173,7 +190,7 @@ impl<'a> ProgramCrew<'a> {
                 runner.plays(adapter);
                 Some(script.path().to_owned())
             }
-            _ => run::script(self.project, &runner)?.map(|script| script.path().to_owned()),
+            _ => run::script(project, &runner)?.map(|script| script.path().to_owned()),
         };
         Ok(Briefed {
             sealed: sealed.id,
@@ -181,8 +198,8 @@ impl<'a> ProgramCrew<'a> {
             system: texts.system,
             events: composed.composition.events.clone(),
             script,
-            sandbox: sandbox_of(self.project, &runner)?,
-            most: exec::most(self.project, &runner),
+            sandbox: sandbox_of(project, &runner)?,
+            most: exec::most(project, &runner),
             runner,
         })
     }

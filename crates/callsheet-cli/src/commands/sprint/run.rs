@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
+use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
 
-use super::crew::ProgramCrew;
-use super::{dry, report};
+use super::crew::{ProgramCrew, review_model};
+use super::dry::{Dry, NOTHING};
+use super::report;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
 use crate::output::Output;
 use crate::project::Project;
@@ -34,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     runner: Option<String>,
 
-    /// Print every prompt that would be sent, with its size, and start nothing
+    /// Print every prompt that would be sent if all went well, with its size; start and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -62,16 +64,27 @@ impl Args {
         let file = super::board_file(project, out)?;
         let board = super::read(&file, out)?;
         super::tell_unknown(&file, &board, out);
-        let crew = ProgramCrew::new(project, self.runner.as_deref(), out)?;
-        let rules = self.rules(project, &crew)?;
         if self.dry_run {
-            return dry::run(project, &crew, &board, &rules, out);
+            let (board, rules) = (&board, self.dry_rules(project)?);
+            return Dry {
+                project,
+                board,
+                rules,
+                out,
+            }
+            .run();
         }
+        let root = run::real(project.root())?;
+        if sprints::repository(&root).is_none() {
+            out.warn("this project is not in a git repository: stories are not committed, and nobody can tell what an agent changed");
+        }
+        let crew = ProgramCrew::new(project, self.runner.as_deref(), out)?;
+        let rules = self.rules(project, crew.review_model()?);
         let opened = store::open_to_write(project)?;
         store::make_folder(project)?;
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
-        let (root, environment) = (run::real(project.root())?, run::environment());
+        let environment = run::environment();
         let stage = Stage {
             store: &opened.store,
             project: &opened.project,
@@ -94,21 +107,48 @@ impl Args {
             });
         });
         crew.end();
-        let batch = ran?;
+        let batch = ran.map_err(busy)?;
         let id = id.map(|id| id.to_string()).unwrap_or_default();
         report::end(&opened, &id, &batch, out)?;
+        let is_idle = batch.ended_cycles().is_empty() && batch.open_cycles().next().is_none();
+        if is_idle && batch.status() == Some(BatchStatus::AllDone) {
+            out.note(NOTHING);
+        }
         Ok(exit(&batch))
     }
 
-    fn rules(&self, project: &Project, crew: &ProgramCrew<'_>) -> Result<Rules, Failure> {
+    fn rules(&self, project: &Project, review_model: Option<String>) -> Rules {
         let mut rules = project.settings.sprint.rules();
         match self.cycles {
             None => {}
             Some(Cycles::Some(number)) => rules.max_cycles = Some(number),
             Some(Cycles::All) => rules.max_cycles = None,
         }
-        rules.review_model = crew.review_model()?;
-        Ok(rules)
+        rules.review_model = review_model;
+        rules
+    }
+
+    /// Returns the rules of a sprint that nobody starts: whoever looks at prompts may have no agent yet.
+    fn dry_rules(&self, project: &Project) -> Result<Rules, Failure> {
+        let settings = &project.settings.sprint;
+        let named = self.runner.as_deref().or(settings.runner.as_deref());
+        let model = match run::choose(project, named) {
+            Ok(runner) => review_model(project, &runner)?,
+            Err(_) => settings.review_model.clone(),
+        };
+        Ok(self.rules(project, model))
+    }
+}
+
+/// Says what to do where another process has the batch.
+pub(super) fn busy(error: RunError) -> Failure {
+    let is_busy = matches!(error, RunError::NotNow(_));
+    let failure = Failure::from(error);
+    if is_busy {
+        failure
+            .hint("`callsheet sprint status` shows what it does, `callsheet sprint stop` stops it")
+    } else {
+        failure
     }
 }
 
