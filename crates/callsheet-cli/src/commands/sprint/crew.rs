@@ -19,7 +19,8 @@ use crate::options::{BudgetArgs, Composed, Keeping, compose_document};
 use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
-use crate::{run, sandbox, store};
+use crate::store::Opened;
+use crate::{run, sandbox};
 
 /// Adapters whose models have other names than the one that is the default of `review_model`.
 const OTHER_MODELS: [&str; 3] = ["codex", "gemini", "opencode"];
@@ -30,45 +31,59 @@ pub(super) struct Prompts<'a> {
     layout: Layout,
 }
 
+/// Who runs the agents of a sprint.
+pub(super) struct Cast {
+    /// The name of the runner of all phases.
+    runner: String,
+    /// The model of reviews, where another one than the runner's own is taken.
+    pub(super) review_model: Option<String>,
+    /// What the adapter `replay` plays; its files go with it.
+    recording: Option<Script>,
+}
+
+impl Cast {
+    /// Chooses the runner, and says what is wrong with it before anything begins.
+    pub(super) fn new(project: &Project, runner: Option<&str>) -> Result<Self, Failure> {
+        let named = runner.or(project.settings.sprint.runner.as_deref());
+        let runner = run::choose(project, named)?;
+        let script = run::script(project, &resolve(project, &runner)?)?;
+        Ok(Self {
+            review_model: review_model(project, &runner)?,
+            recording: script.filter(|script| matches!(script, Script::Recording(..))),
+            runner,
+        })
+    }
+}
+
 /// The program around a sprint.
 pub(super) struct ProgramCrew<'a> {
     prompts: Prompts<'a>,
-    /// The name of the runner of all phases.
-    runner: String,
+    cast: Cast,
+    /// Where prompts are sealed.
+    opened: &'a Opened,
     interrupts: Mutex<Interrupts>,
     show: Show,
-    /// What the adapter `replay` plays; its files go with it.
-    recording: Option<Script>,
 }
 
 impl<'a> ProgramCrew<'a> {
     pub(super) fn new(
         project: &'a Project,
-        runner: Option<&str>,
+        cast: Cast,
+        opened: &'a Opened,
         out: Output,
     ) -> Result<Self, Failure> {
-        let named = runner.or(project.settings.sprint.runner.as_deref());
-        let runner = run::choose(project, named)?;
-        let resolved = resolve(project, &runner)?;
-        // What is wrong with it is said before anything begins.
-        let recording = run::script(project, &resolved)?;
         Ok(Self {
             prompts: Prompts::new(project, project.settings.sprint_paths().layout()),
-            recording: recording.filter(|script| matches!(script, Script::Recording(..))),
             interrupts: Mutex::new(Interrupts::catch()?),
             show: Show::new(out)?,
-            runner,
+            cast,
+            opened,
         })
     }
 
     /// Takes the line that moves away.
     pub(super) fn end(&self) {
         self.show.end();
-    }
-
-    /// Returns the model of reviews, where another one than the runner's own is taken.
-    pub(super) fn review_model(&self) -> Result<Option<String>, Failure> {
-        review_model(self.prompts.project, &self.runner)
     }
 }
 
@@ -178,14 +193,14 @@ impl ProgramCrew<'_> {
         let texts = texts(&composed)?;
         let seal = composed.seal.clone();
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
-        let sealed = store::seal(project, seal)?;
-        let mut runner = resolve(project, &self.runner)?;
+        let sealed = self.opened.seal(seal)?;
+        let mut runner = resolve(project, &self.cast.runner)?;
         if order.model == Model::Review
-            && let Some(model) = self.review_model()?
+            && let Some(model) = &self.cast.review_model
         {
-            runner.runner.model = Some(model);
+            runner.runner.model = Some(model.clone());
         }
-        let script = match &self.recording {
+        let script = match &self.cast.recording {
             Some(script @ Script::Recording(_, adapter)) => {
                 runner.plays(adapter);
                 Some(script.path().to_owned())

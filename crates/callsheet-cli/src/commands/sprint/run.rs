@@ -6,7 +6,7 @@ use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
 
-use super::crew::{ProgramCrew, review_model};
+use super::crew::{Cast, ProgramCrew, review_model};
 use super::dry::{Dry, NOTHING};
 use super::report;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
@@ -78,10 +78,11 @@ impl Args {
         if sprints::repository(&root).is_none() {
             out.warn("this project is not in a git repository: stories are not committed, and nobody can tell what an agent changed");
         }
-        let crew = ProgramCrew::new(project, self.runner.as_deref(), out)?;
-        let rules = self.rules(project, crew.review_model()?);
+        let cast = Cast::new(project, self.runner.as_deref())?;
+        let rules = self.rules(project, cast.review_model.clone());
         let opened = store::open_to_write(project)?;
         store::make_folder(project)?;
+        let crew = ProgramCrew::new(project, cast, &opened, out)?;
         let program = std::env::current_exe()
             .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
         let environment = run::environment();
