@@ -23,37 +23,48 @@ pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
         });
     };
     let mut reader = adapter.reader();
-    let mut spoken = String::new();
-    let mut is_new = false;
+    let mut spoken = Spoken::default();
     let mut since = 0;
     loop {
         let records = block_on(store.log_since(run.id, since, PAGE, Some(Stream::Stdout)))?;
         let Some(last) = records.last() else {
-            return Ok(spoken);
+            return Ok(spoken.text);
         };
         since = last.seq;
         for record in &records {
             for line in lines(&record.data) {
                 for event in reader.line(&line) {
-                    match event {
-                        AgentEvent::Text {
-                            text,
-                            subagent: false,
-                            ..
-                        } => {
-                            if is_new && !spoken.is_empty() && !spoken.ends_with('\n') {
-                                spoken.push('\n');
-                            }
-                            is_new = false;
-                            spoken.push_str(&text);
-                        }
-                        AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => {
-                            is_new = true;
-                        }
-                        _ => {}
-                    }
+                    spoken.hear(&event);
                 }
             }
+        }
+    }
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Spoken {
+    text: String,
+    /// Whether a tool was used since, so that what comes is another message.
+    is_over: bool,
+}
+
+impl Spoken {
+    fn hear(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Text {
+                text,
+                subagent: false,
+                ..
+            } => {
+                if self.is_over && !self.text.is_empty() && !self.text.ends_with('\n') {
+                    self.text.push('\n');
+                }
+                self.is_over = false;
+                self.text.push_str(text);
+            }
+            AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => self.is_over = true,
+            _ => {}
         }
     }
 }
