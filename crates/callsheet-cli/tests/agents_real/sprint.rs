@@ -193,6 +193,14 @@ fn from_backlog_to_commit(cli: Cli) {
         story["commit"],
         json!(sprint.desk.git("rev-parse HEAD").trim_end())
     );
+    assert_phases(&sprint, story, &model);
+    assert_asked(&model);
+}
+
+/// Checks which agents there were, what was heard of each, and that each was given its files.
+#[track_caller]
+fn assert_phases(sprint: &Sprint, story: &Value, model: &Model<'_>) {
+    let review_model = json!(review_model(sprint.cli));
     let phases = story["phases"].as_array().unwrap();
     let mut seen = Vec::new();
     for phase in phases {
@@ -208,13 +216,13 @@ fn from_backlog_to_commit(cli: Cli) {
             phase["phase"].as_str().unwrap(),
             phase["attempt"],
             phase["severity"].as_str().unwrap(),
-            if run["model"] == json!(review_model(cli)) {
+            if run["model"] == review_model {
                 REVIEW_MODEL
             } else {
                 MODEL
             },
         ));
-        assert_injected(&run, &model, true);
+        assert_injected(&run, model, true);
     }
     // Agents that run at the same time end in any order.
     seen.sort();
@@ -232,6 +240,11 @@ fn from_backlog_to_commit(cli: Cli) {
     tech-spec-review 1: ZERO, 0 findings, test-model
     ");
     }
+}
+
+/// Checks which model was asked in each phase.
+#[track_caller]
+fn assert_asked(model: &Model<'_>) {
     let asked: BTreeSet<(String, &str)> = model
         .requests()
         .iter()

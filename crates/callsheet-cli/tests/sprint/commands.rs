@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, has, wait_for};
-use crate::project::Project;
+use crate::project::{Project, Run};
 
 const BOARD: &str = "_bmad-output/implementation-artifacts/sprint-status.yaml";
 const CONTEXT: &str = "_bmad-output/planning-artifacts/project-context.md";
@@ -69,6 +69,13 @@ hint: `board` in `[sprint]` of callsheet.toml names another place
         let words = [&["sprint"], words].concat();
         assert_eq!(project.callsheet(&words), missing, "{words:?}");
     }
+    assert_eq!(files(project.root()), before);
+}
+
+#[test]
+fn a_directory_without_a_store() {
+    let project = Project::new();
+    let before = files(project.root());
     insta::assert_snapshot!(project.callsheet(&["sprint", "stop"]), @"
     exit: 0
     --- stdout
@@ -115,11 +122,17 @@ hint: `board` in `[sprint]` of callsheet.toml names another place
     assert_eq!(files(project.root()), before);
 }
 
+/// Makes a project with an agent for whom all is well, and a board.
+fn well(board: &str) -> Desk {
+    let desk = Desk::with_script(SCENE);
+    desk.project.file(BOARD, board);
+    desk.project.file(CONTEXT, "It does nothing.\n");
+    desk
+}
+
 #[test]
 fn a_board_without_stories() {
-    let desk = Desk::with_script(SCENE);
-    desk.project.file(BOARD, "development_status:\n");
-    desk.project.file(CONTEXT, "It does nothing.\n");
+    let desk = well("development_status:\n");
     let show = |words: &[&str]| desk.project.callsheet(&[&["sprint"], words].concat());
     insta::assert_snapshot!(show(&["status"]), @"
     exit: 0
@@ -154,6 +167,12 @@ fn a_board_without_stories() {
     --- stderr
     error: _bmad-output/implementation-artifacts/sprint-status.yaml: no story named `1-1`
     ");
+}
+
+#[test]
+fn a_sprint_without_stories() {
+    let desk = well("development_status:\n");
+    let show = |words: &[&str]| desk.project.callsheet(&[&["sprint"], words].concat());
     insta::assert_snapshot!(show(&["run"]), @"
     exit: 0
     --- stdout
@@ -224,28 +243,29 @@ fn a_project_without_git() {
     ");
 }
 
+/// Returns the titles of the prompts that a dry run printed; how long they are is tested with the recipes.
+fn titles(run: &Run) -> Vec<String> {
+    let text = run.text();
+    let titles = text.lines().filter(|line| line.starts_with("=== "));
+    titles
+        .map(|line| line.split_once(": ").unwrap().0.to_owned())
+        .collect()
+}
+
 /// Returns the titles of the prompts that a dry run prints, and what else it says.
 #[track_caller]
 fn dry(project: &Project, words: &[&str]) -> String {
     let before = files(project.root());
     let run = project.run(&[&["sprint", "run", "--dry-run"], words].concat());
     assert_eq!(files(project.root()), before);
-    let text = run.text();
-    let titles = text.lines().filter(|line| line.starts_with("=== "));
-    // How long the prompts are is tested with the recipes.
-    let titles = titles.map(|line| line.split_once(": ").unwrap().0);
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     let said = said.lines().map(|line| {
-        line.split_once(" prompts, ")
-            .map_or(line, |(count, _)| count)
+        let count = line.split_once(" prompts, ");
+        count.map_or(line, |(count, _)| count).to_owned()
     });
-    let code = format!("exit: {}", run.code().unwrap());
-    [code.as_str()]
-        .into_iter()
-        .chain(titles)
-        .chain(said)
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut shown = vec![format!("exit: {}", run.code().unwrap())];
+    shown.extend(titles(&run).into_iter().chain(said));
+    shown.join("\n")
 }
 
 #[test]
@@ -285,6 +305,12 @@ fn a_dry_run_prints_every_prompt_and_writes_nothing() {
     note: prompts are shown with `_bmad-output/planning-artifacts/project-context.md`; a sprint gives agents a copy of it, `_bmad-output/planning-artifacts/sprint-project-context.md`
     10
     ");
+}
+
+#[test]
+fn a_dry_run_with_a_context_that_is_too_old() {
+    let desk = well(&board("  1-1-a: backlog\n  1-2-b: in-progress\n"));
+    let project = &desk.project;
     let old = SystemTime::now() - Duration::from_hours(25);
     File::options()
         .write(true)
@@ -376,7 +402,12 @@ fn a_dry_run_as_a_document() {
       ]
     }
     "#);
-    let shown = project.run(&["sprint", "run", "--dry-run"]).text();
+}
+
+#[test]
+fn a_dry_run_shows_whole_prompts() {
+    let desk = well(&board("  1-1-a: review\n"));
+    let shown = desk.project.run(&["sprint", "run", "--dry-run"]).text();
     assert!(
         shown.contains("\n--- system\n<file_injections rule="),
         "{shown}"
@@ -388,21 +419,31 @@ fn a_dry_run_as_a_document() {
     );
 }
 
+/// An agent that says when it is there, and then works for long.
+const BUSY: &str =
+    "[[scenes]]\nsteps = [{ write = { path = \"began\", text = \"x\" } }, { wait_ms = 60000 }]\n";
+
+/// Makes a project, and starts a sprint whose agent is at work.
+fn busy() -> (Desk, Child) {
+    let desk = well(&board("  1-1-a: in-progress\n  1-2-b: backlog\n"));
+    desk.project.file("agent.toml", BUSY);
+    let running = begin(&desk);
+    (desk, running)
+}
+
+/// Starts a sprint, and waits until an agent is at work.
+fn begin(desk: &Desk) -> Child {
+    let mut command = desk.project.command(&["sprint", "run"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let running = command.spawn().unwrap();
+    wait_for("an agent is at work", || has(&desk.project.path("began")));
+    running
+}
+
 #[test]
-fn while_a_sprint_runs_and_after_it_was_cut_off() {
-    let desk = Desk::with_script(
-        "[[scenes]]\nsteps = [{ write = { path = \"began\", text = \"x\" } }, { wait_ms = 60000 }]\n",
-    );
+fn while_a_sprint_runs() {
+    let (desk, mut running) = busy();
     let project = &desk.project;
-    project.file(BOARD, board("  1-1-a: in-progress\n  1-2-b: backlog\n"));
-    project.file(CONTEXT, "It does nothing.\n");
-    let mut command = project.command(&["sprint", "run"]);
-    let mut running = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_for("the agent is at work", || has(&project.path("began")));
     let show = |words: &[&str]| project.callsheet(&[&["sprint"], words].concat());
     insta::assert_snapshot!(show(&["status"]), @"
     exit: 0
@@ -438,6 +479,25 @@ fn while_a_sprint_runs_and_after_it_was_cut_off() {
     1-2-b  open           0       0       0
     batch [ID1] running: 0 cycles
     ");
+    insta::assert_snapshot!(show(&["stop", "--cancel"]), @"
+    exit: 0
+    --- stdout
+    stopping batch [ID1] (cancel)
+    ");
+    assert_eq!(running.wait().unwrap().code(), Some(1));
+    let status: Value = project.run(&["sprint", "status", "--json"]).json();
+    assert_eq!(
+        (&status["state"], &status["current_stories"]),
+        (&json!("idle"), &json!([]))
+    );
+    desk.assert_clean();
+}
+
+#[test]
+fn after_a_sprint_was_cut_off() {
+    let (desk, mut running) = busy();
+    let project = &desk.project;
+    let show = |words: &[&str]| project.callsheet(&[&["sprint"], words].concat());
     running.kill().unwrap();
     running.wait().unwrap();
     insta::assert_snapshot!(show(&["status"]), @"
@@ -461,7 +521,7 @@ fn while_a_sprint_runs_and_after_it_was_cut_off() {
     BATCH           STARTED               STATUS       CYCLES  DONE
     [ID1]  [TIME]  interrupted       0   0/2
     ");
-    insta::assert_snapshot!(dry_after(project), @"
+    insta::assert_snapshot!(titles(&project.run(&["sprint", "run", "--dry-run"])).join("\n"), @"
     === 1 sprint-create-story 1-2-b
     === 2 sprint-create-story-discovery 1-2-b
     === 3 sprint-story-review 1-2-b
@@ -475,18 +535,8 @@ fn while_a_sprint_runs_and_after_it_was_cut_off() {
     ");
 
     fs::remove_file(project.path("began")).unwrap();
-    let mut command = project.command(&["sprint", "run"]);
-    let mut running = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_for("the agent is at work again", || has(&project.path("began")));
-    insta::assert_snapshot!(show(&["stop", "--cancel"]), @"
-    exit: 0
-    --- stdout
-    stopping batch [ID1] (cancel)
-    ");
+    let mut running = begin(&desk);
+    assert_eq!(project.run(&["sprint", "stop", "--cancel"]).code(), Some(0));
     assert_eq!(running.wait().unwrap().code(), Some(1));
     insta::assert_snapshot!(show(&["status"]), @"
     exit: 0
@@ -498,21 +548,5 @@ fn while_a_sprint_runs_and_after_it_was_cut_off() {
     --- stderr
     note: the last batch left stories unfinished; `callsheet sprint run` goes on with it
     ");
-    let status: Value = project.run(&["sprint", "status", "--json"]).json();
-    assert_eq!(
-        (&status["state"], &status["current_stories"]),
-        (&json!("idle"), &json!([]))
-    );
     desk.assert_clean();
-}
-
-/// Returns what a dry run prints of what is left of a sprint.
-fn dry_after(project: &Project) -> String {
-    let run = project.run(&["sprint", "run", "--dry-run"]);
-    let text = run.text();
-    let titles = text.lines().filter(|line| line.starts_with("=== "));
-    titles
-        .map(|line| line.split_once(": ").unwrap().0)
-        .collect::<Vec<_>>()
-        .join("\n")
 }

@@ -59,7 +59,7 @@ impl Asked {
         let is_hash = |word: &&str| word.len() == 40 && word.bytes().all(|c| c.is_ascii_hexdigit());
         let texts = self.texts.iter();
         let words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
-        words.filter(is_hash).last()
+        words.rev().find(is_hash)
     }
 }
 
