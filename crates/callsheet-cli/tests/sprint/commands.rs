@@ -176,15 +176,14 @@ fn a_sprint_without_stories() {
     insta::assert_snapshot!(show(&["run"]), @"
     exit: 0
     --- stdout
-    batch [ID1] all_done: 0 cycles
+    batch [ID1] all_done: nothing to do
     --- stderr
     batch [ID1] begins
-    note: no story on the board can run
     ");
     insta::assert_snapshot!(show(&["run", "-q"]), @"
     exit: 0
     --- stdout
-    batch [ID2] all_done: 0 cycles
+    batch [ID2] all_done: nothing to do
     ");
     insta::assert_snapshot!(show(&["batches"]), @"
     exit: 0
@@ -234,7 +233,6 @@ fn a_project_without_git() {
     batch [ID1] begins
     cycle 1: 1-1-a
       dev-story 1-1-a
-    note: adapter `scripted` does not read the system text
       1-1-a: in-progress -> review
       code-review-1 1-1-a
       1-1-a: review -> done

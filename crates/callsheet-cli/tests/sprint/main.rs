@@ -10,6 +10,8 @@ mod desk;
 
 mod board;
 mod commands;
+mod demo;
 mod log_event;
 mod parse;
 mod phases;
+mod scope;

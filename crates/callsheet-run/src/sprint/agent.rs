@@ -1,6 +1,7 @@
 //! One agent of a sprint: briefed, run, and what was observed of it.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callsheet::scope::ScopeGlobs;
@@ -9,6 +10,7 @@ use callsheet::sprint::{Markers, PreviousRun};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
 
+use super::commit;
 use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
 use crate::account::Asker;
@@ -26,6 +28,41 @@ pub(super) struct Assignment<'a> {
     pub(super) cwd: PathBuf,
     /// What it may not touch.
     pub(super) excluded: Option<ScopeGlobs>,
+    /// What agents before it have touched of that, for the same stories.
+    pub(super) touched: Touched,
+}
+
+/// What agents have changed and may not, and where it can be seen as it was.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    paths: BTreeSet<String>,
+    /// The commit that was checked out before the first of them.
+    head: Option<String>,
+}
+
+impl Touched {
+    /// Collects it from runs, the oldest first.
+    pub(super) fn of(runs: &[Run], excluded: &ScopeGlobs) -> Self {
+        let mut touched = Self::default();
+        for run in runs {
+            let paths = changed_files(run).into_iter();
+            let paths: Vec<String> = paths.filter(|path| excluded.matches(path)).collect();
+            if !paths.is_empty() && touched.paths.is_empty() {
+                touched.head = document(run)["start_head"].as_str().map(str::to_owned);
+            }
+            touched.paths.extend(paths);
+        }
+        touched
+    }
+
+    /// Returns those that are not as they were.
+    fn left(&self, cwd: &Path) -> Result<BTreeSet<String>, RunError> {
+        let Some(head) = self.head.as_deref().filter(|_| !self.paths.is_empty()) else {
+            return Ok(self.paths.clone());
+        };
+        let differing = commit::differing(cwd, head)?;
+        Ok(self.paths.intersection(&differing).cloned().collect())
+    }
 }
 
 impl Assignment<'_> {
@@ -128,7 +165,7 @@ impl Assignment<'_> {
                 exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
                 termination: word("termination"),
                 missing_marker: false,
-                violations: self.violations(&run),
+                violations: self.violations(&run)?,
                 changed_files: changed_files(&run),
             }),
             write_scope: Vec::new(),
@@ -148,17 +185,22 @@ impl Assignment<'_> {
             run: Some(run.id.to_string()),
             end,
             heard,
-            violations: self.violations(run),
+            violations: self.violations(run)?,
             spent: spent(run),
         })
     }
 
-    fn violations(&self, run: &Run) -> Vec<String> {
+    /// Returns what was changed and may not be. What an earlier agent did counts until it is as it was before.
+    fn violations(&self, run: &Run) -> Result<Vec<String>, RunError> {
         let Some(excluded) = &self.excluded else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let changed = changed_files(run).into_iter();
-        changed.filter(|path| excluded.matches(path)).collect()
+        let mut violations = self.touched.left(&self.cwd)?;
+        let mine = changed_files(run).into_iter();
+        violations.extend(
+            mine.filter(|path| excluded.matches(path) && !self.touched.paths.contains(path)),
+        );
+        Ok(violations.into_iter().collect())
     }
 }
 

@@ -128,6 +128,20 @@ fn is_ancestor(repository: &Repository, before: &str, after: &str) -> bool {
         .is_ok()
 }
 
+/// Returns the paths of a work tree that differ from a commit, those that git does not know included.
+pub(super) fn differing(root: &Path, commit: &str) -> Result<BTreeSet<String>, RunError> {
+    let Some(top) = top(root) else {
+        return Ok(BTreeSet::new());
+    };
+    let repository = Repository::open(&top)?;
+    let known = ["diff", "--no-ext-diff", "--no-textconv", "--no-renames"];
+    let known = [&known[..], &["--name-only", "-z", commit, "--"]].concat();
+    let others = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let mut differing = paths(&repository.run(&known)?);
+    differing.extend(paths(&repository.run(&others)?));
+    Ok(differing.into_iter().collect())
+}
+
 /// Returns the paths that differ from what is committed, those that git does not know included.
 fn uncommitted(repository: &Repository) -> Result<Vec<String>, RunError> {
     let args = [

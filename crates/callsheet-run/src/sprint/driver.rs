@@ -12,15 +12,13 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use callsheet::sprint::machine::{
-    Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
+    Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
 use callsheet::story::Match;
-use callsheet_store::{
-    BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
-};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, changed_files, excluded};
+use super::agent::{Assignment, Touched, changed_files, excluded};
 use super::crew::Crew;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -211,9 +209,7 @@ impl<'a> Driver<'a> {
         };
         let (store, told) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
-            Some(status) => {
-                block_on(store.end_batch(&self.claim, self.seq, stored(status), progress))?
-            }
+            Some(status) => block_on(store.end_batch(&self.claim, self.seq, status, progress))?,
             None => block_on(store.record(&self.claim, self.seq, progress))?,
         };
         self.seq = recorded.seq;
@@ -239,7 +235,7 @@ impl<'a> Driver<'a> {
     {
         match &action.todo {
             Todo::Agent(order) => {
-                let assignment = self.assign(action.id, order)?;
+                let assignment = self.assign(action, order)?;
                 if let Some(known) = self.known(&assignment)? {
                     return Ok(Some(known));
                 }
@@ -293,14 +289,20 @@ impl<'a> Driver<'a> {
         stops
     }
 
-    fn assign(&self, action: ActionId, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+    fn assign(&self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        let excluded = excluded(self.stage.exclude)?;
+        let touched = match &excluded {
+            Some(excluded) => Touched::of(&self.runs_of(action.cycle, &order.keys)?, excluded),
+            None => Touched::default(),
+        };
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
-            action,
+            action: action.id,
             order: order.clone(),
             cwd: self.cwd(),
-            excluded: excluded(self.stage.exclude)?,
+            excluded,
+            touched,
         })
     }
 
@@ -337,35 +339,29 @@ impl<'a> Driver<'a> {
         cycle: Option<u32>,
         keys: &[String],
     ) -> Result<BTreeSet<String>, RunError> {
-        let mut paths = BTreeSet::new();
         let mut cycles = self.batch.open_cycles();
-        let Some(cycle) = cycles.find(|open| Some(open.number) == cycle) else {
-            return Ok(paths);
+        let Some(open) = cycles.find(|open| Some(open.number) == cycle) else {
+            return Ok(BTreeSet::new());
         };
-        let mut others = cycle.keys();
+        let mut others = open.keys();
         others.retain(|key| !keys.contains(key));
         let (mine, others) = (Match::new(keys, false), Match::new(&others, false));
-        for (stories, run) in cycle.runs() {
-            if !stories.iter().any(|key| keys.contains(key)) {
-                continue;
-            }
-            let run = block_on(self.stage.store.run(self.stage.project, run))?;
-            let changed = changed_files(&run).into_iter().filter(|path| {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                mine.hits(name) || !others.hits(name)
-            });
-            paths.extend(changed);
-        }
-        Ok(paths)
+        let runs = self.runs_of(cycle, keys)?;
+        let changed = runs.iter().flat_map(changed_files).filter(|path| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            mine.hits(name) || !others.hits(name)
+        });
+        Ok(changed.collect())
     }
-}
 
-fn stored(status: BatchStatus) -> StoredStatus {
-    match status {
-        BatchStatus::Completed => StoredStatus::Completed,
-        BatchStatus::AllDone => StoredStatus::AllDone,
-        BatchStatus::Stopped => StoredStatus::Stopped,
-        BatchStatus::Error => StoredStatus::Error,
+    /// Returns the runs of a cycle for any of these stories, the oldest first.
+    fn runs_of(&self, cycle: Option<u32>, keys: &[String]) -> Result<Vec<Run>, RunError> {
+        let cycles = self.batch.open_cycles();
+        let runs = cycles.filter(|open| Some(open.number) == cycle);
+        let runs = runs.flat_map(callsheet::sprint::machine::Cycle::runs);
+        let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
+        mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
+            .collect()
     }
 }
 

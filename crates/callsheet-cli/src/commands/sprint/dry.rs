@@ -20,9 +20,6 @@ use crate::output::Output;
 use crate::project::Project;
 use crate::store;
 
-/// What is said where a sprint has nothing to do.
-pub(super) const NOTHING: &str = "no story on the board can run";
-
 /// A sprint that nobody starts.
 pub(super) struct Dry<'a> {
     pub(super) project: &'a Project,
@@ -148,7 +145,7 @@ impl Dry<'_> {
         }
         let count = match prompts.len() {
             0 => {
-                self.out.note(NOTHING);
+                self.out.note("no story on the board can run");
                 return Ok(ExitCode::SUCCESS);
             }
             1 => "1 prompt".to_owned(),

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use callsheet::sprint::board::Board;
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
+use serde_json::Value;
 
 use super::crew::{Cast, ProgramCrew, review_model};
-use super::dry::{Dry, NOTHING};
+use super::dry::Dry;
 use super::report;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
 use crate::output::Output;
@@ -60,62 +62,31 @@ fn cycles(text: &str) -> Result<Cycles, String> {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        // What is wrong with the board is said before anything is kept.
-        let file = super::board_file(project, out)?;
-        let board = super::read(&file, out)?;
-        super::tell_unknown(&file, &board, out);
+        let board = checked(project, out)?;
         if self.dry_run {
             let (board, rules) = (&board, self.dry_rules(project)?);
-            return Dry {
+            let dry = Dry {
                 project,
                 board,
                 rules,
                 out,
-            }
-            .run();
+            };
+            return dry.run();
         }
-        let root = run::real(project.root())?;
-        if sprints::repository(&root).is_none() {
-            out.warn("this project is not in a git repository: stories are not committed, and nobody can tell what an agent changed");
+        let ran = self.ran(project, out)?;
+        if out.json {
+            out.document(&ran.report)?;
+        } else {
+            out.text(&report::text(&ran.report))?;
         }
+        Ok(ran.exit())
+    }
+
+    /// Chooses who runs the agents, and runs the batch to its end.
+    fn ran(&self, project: &Project, out: Output) -> Result<Ran, Failure> {
         let cast = Cast::new(project, self.runner.as_deref())?;
         let rules = self.rules(project, cast.review_model.clone());
-        let opened = store::open_to_write(project)?;
-        store::make_folder(project)?;
-        let crew = ProgramCrew::new(project, cast, &opened, out)?;
-        let program = std::env::current_exe()
-            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
-        let environment = run::environment();
-        let stage = Stage {
-            store: &opened.store,
-            project: &opened.project,
-            root: &root,
-            home: &store::folder(project),
-            settings: &project.settings.sprint,
-            layout: &project.settings.sprint_paths().layout(),
-            exclude: &project.settings.scope.default_exclude,
-            environment: &environment,
-            program: &program,
-            crew: &crew,
-        };
-        let mut id = None;
-        let ran = sprints::run(&stage, rules, &mut |begun, batch| {
-            id = Some(batch.id);
-            out.say(&match begun {
-                Begun::New => format!("batch {} begins", batch.id),
-                Begun::TakenUp => format!("batch {} takes up what the last one left", batch.id),
-                Begun::Continued => format!("batch {} goes on where it was left", batch.id),
-            });
-        });
-        crew.end();
-        let batch = ran.map_err(busy)?;
-        let id = id.map(|id| id.to_string()).unwrap_or_default();
-        report::end(&opened, &id, &batch, out)?;
-        let is_idle = batch.ended_cycles().is_empty() && batch.open_cycles().next().is_none();
-        if is_idle && batch.status() == Some(BatchStatus::AllDone) {
-            out.note(NOTHING);
-        }
-        Ok(exit(&batch))
+        ran(project, cast, rules, out)
     }
 
     fn rules(&self, project: &Project, review_model: Option<String>) -> Rules {
@@ -153,12 +124,81 @@ pub(super) fn busy(error: RunError) -> Failure {
     }
 }
 
-fn exit(batch: &Batch) -> ExitCode {
-    if batch.status() == Some(BatchStatus::Error) {
-        ExitCode::from(REFUSED)
-    } else if batch.is_fine() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(NEGATIVE)
+/// A batch that is over.
+pub(crate) struct Ran {
+    /// What it came to, as `sprint report` has it.
+    pub(crate) report: Value,
+    batch: Batch,
+}
+
+impl Ran {
+    /// Returns the exit code that says how it went.
+    pub(crate) fn exit(&self) -> ExitCode {
+        if self.batch.status() == Some(BatchStatus::Error) {
+            ExitCode::from(REFUSED)
+        } else if self.batch.is_fine() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(NEGATIVE)
+        }
     }
+}
+
+/// Runs every story of the board, as `sprint run all` does, and prints nothing but the progress.
+pub(crate) fn all(project: &Project, runner: &str, out: Output) -> Result<Ran, Failure> {
+    let args = Args {
+        cycles: Some(Cycles::All),
+        runner: Some(runner.to_owned()),
+        dry_run: false,
+    };
+    checked(project, out)?;
+    args.ran(project, out)
+}
+
+/// Looks at the board: what is wrong with it is said before anything is kept.
+fn checked(project: &Project, out: Output) -> Result<Board, Failure> {
+    let file = super::board_file(project, out)?;
+    let board = super::read(&file, out)?;
+    super::tell_unknown(&file, &board, out);
+    Ok(board)
+}
+
+/// Runs a batch to its end, with its progress on stderr.
+fn ran(project: &Project, cast: Cast, rules: Rules, out: Output) -> Result<Ran, Failure> {
+    let root = run::real(project.root())?;
+    if sprints::repository(&root).is_none() {
+        out.warn("this project is not in a git repository: stories are not committed, and nobody can tell what an agent changed");
+    }
+    let opened = store::open_to_write(project)?;
+    store::make_folder(project)?;
+    let crew = ProgramCrew::new(project, cast, &opened, out)?;
+    let program = std::env::current_exe()
+        .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+    let environment = run::environment();
+    let stage = Stage {
+        store: &opened.store,
+        project: &opened.project,
+        root: &root,
+        home: &store::folder(project),
+        settings: &project.settings.sprint,
+        layout: &project.settings.sprint_paths().layout(),
+        exclude: &project.settings.scope.default_exclude,
+        environment: &environment,
+        program: &program,
+        crew: &crew,
+    };
+    let mut id = None;
+    let ran = sprints::run(&stage, rules, &mut |begun, batch| {
+        id = Some(batch.id);
+        out.say(&match begun {
+            Begun::New => format!("batch {} begins", batch.id),
+            Begun::TakenUp => format!("batch {} takes up what the last one left", batch.id),
+            Begun::Continued => format!("batch {} goes on where it was left", batch.id),
+        });
+    });
+    crew.end();
+    let batch = ran.map_err(busy)?;
+    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    let report = report::of(&opened, &id, &batch)?;
+    Ok(Ran { report, batch })
 }

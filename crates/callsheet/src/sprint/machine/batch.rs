@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, Todo};
 use super::cycle::{CommitStep, Cycle, Outcome};
 use super::events;
@@ -11,7 +13,8 @@ use crate::Event;
 use crate::sprint::Status;
 
 /// How a batch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
     /// All its cycles are over.
     Completed,
@@ -24,6 +27,9 @@ pub enum BatchStatus {
 }
 
 impl BatchStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::AllDone, Self::Stopped, Self::Error];
+
     /// Returns the word that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
