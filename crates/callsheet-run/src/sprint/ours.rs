@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use callsheet::sprint::story_file::file_list;
+use callsheet::sprint::{Board, Phase};
 use callsheet::story::Match;
 use callsheet_store::{BatchPage, Run, block_on};
 use serde_json::Value;
@@ -21,6 +23,8 @@ const BATCHES: usize = 20;
 pub(super) struct Ours {
     /// What agents changed for the stories, and what a sprint itself changes.
     changed: BTreeSet<String>,
+    /// What a story file names that somebody else has developed.
+    listed: BTreeSet<String>,
     /// The directories whose files are named after stories, each with a slash at its end.
     directories: [String; 2],
     /// The stories.
@@ -37,7 +41,7 @@ impl Ours {
         match self.name(path) {
             Some(name) if self.mine.hits(name) && !self.longer.hits(name) => true,
             Some(name) if self.others.hits(name) => false,
-            _ => self.changed.contains(path),
+            _ => self.changed.contains(path) || self.listed.contains(path),
         }
     }
 
@@ -61,7 +65,7 @@ impl Driver<'_> {
     pub(super) fn ours(&self, keys: &[String]) -> Result<Ours, RunError> {
         let (root, layout) = (self.stage.root, self.stage.layout);
         let prefix = commit::prefix(root);
-        let mut changed = self.changed_for(keys)?;
+        let (mut changed, developed) = self.changed_for(keys)?;
         let own = [
             self.board.path(),
             &layout.project_context,
@@ -76,10 +80,15 @@ impl Driver<'_> {
         }
         let rule = Match::new(&mine, false);
         let board = self.board.read()?;
+        let listed = self.listed(&board, keys, &developed)?;
         let others = board.stories().map(|story| story.key.clone());
         let others: Vec<String> = others.filter(|key| !mine.contains(key)).collect();
         let longer: Vec<&String> = others.iter().filter(|key| rule.hits(key)).collect();
         Ok(Ours {
+            listed: listed
+                .into_iter()
+                .map(|path| format!("{prefix}{path}"))
+                .collect(),
             changed,
             directories: [&layout.implementation_artifacts, &layout.archived_artifacts]
                 .map(|directory| format!("{prefix}{directory}/")),
@@ -89,31 +98,62 @@ impl Driver<'_> {
         })
     }
 
-    /// Returns what agents changed for stories, in this batch and in those before it.
-    fn changed_for(&self, keys: &[String]) -> Result<BTreeSet<String>, RunError> {
+    /// Returns what agents changed for stories, in this batch and in those before it, and which of them agents developed.
+    fn changed_for(&self, keys: &[String]) -> Result<(BTreeSet<String>, Vec<String>), RunError> {
         let (store, project) = (self.stage.store, self.stage.project);
         let page = BatchPage {
             offset: 0,
             limit: BATCHES,
         };
-        let mut changed = BTreeSet::new();
+        let (mut changed, mut developed) = (BTreeSet::new(), Vec::new());
         for batch in block_on(store.batches(project, page))?.batches {
             let runs = block_on(store.runs_of_batch(project, batch.id))?;
             changed.extend(runs.iter().flat_map(|run| changed_by(run, keys)));
+            developed.extend(runs.iter().filter(|run| is_dev(run)).flat_map(stories_of));
         }
-        Ok(changed)
+        Ok((changed, developed))
     }
+
+    /// Returns what the files of stories list that no agent of ours developed: their code was there before.
+    fn listed(
+        &self,
+        board: &Board,
+        keys: &[String],
+        developed: &[String],
+    ) -> Result<Vec<String>, RunError> {
+        let mut listed = Vec::new();
+        let files = self.board.story_files(board)?;
+        for key in keys.iter().filter(|key| !developed.contains(key)) {
+            for file in files.get(key).into_iter().flatten() {
+                let text = std::fs::read_to_string(self.stage.root.join(&file.path));
+                listed.extend(file_list(&text.unwrap_or_default()));
+            }
+        }
+        Ok(listed)
+    }
+}
+
+fn is_dev(run: &Run) -> bool {
+    let request = run.request.as_ref();
+    request.is_some_and(|request| request["phase"] == Phase::DevStory.command())
+}
+
+fn stories_of(run: &Run) -> Vec<String> {
+    let stories = run.request.as_ref().map(|request| &request["stories"]);
+    let stories = stories.and_then(Value::as_array).into_iter().flatten();
+    stories
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns what a run changed, if it was for one of some stories.
 ///
 /// An agent that worked on several stories has changed files of all of them; those that name another story are not meant.
 fn changed_by(run: &Run, keys: &[String]) -> Vec<String> {
-    let stories = run.request.as_ref().map(|request| &request["stories"]);
-    let stories = stories.and_then(Value::as_array).into_iter().flatten();
-    let stories = stories.filter_map(Value::as_str);
-    let (mine, others): (Vec<&str>, Vec<&str>) =
-        stories.partition(|story| keys.iter().any(|key| key == story));
+    let stories = stories_of(run).into_iter();
+    let (mine, others): (Vec<String>, Vec<String>) =
+        stories.partition(|story| keys.contains(story));
     if mine.is_empty() {
         return Vec::new();
     }

@@ -159,6 +159,32 @@ fn front_status(text: &str) -> Option<(Row<'_>, Pair<'_>)> {
     None
 }
 
+/// Returns the paths in the `File List` of a story file: what its developer says that the story has changed.
+pub fn file_list(text: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let is_heading = |line: &&str| line.trim_start().starts_with('#');
+    let is_list = |line: &str| {
+        let title = line.trim_start_matches('#').trim();
+        is_heading(&line) && title.eq_ignore_ascii_case("file list")
+    };
+    if !lines.by_ref().any(is_list) {
+        return Vec::new();
+    }
+    let items = lines.take_while(|line| !is_heading(line));
+    let items = items.filter_map(|line| line.trim_start().strip_prefix(['-', '*', '+']));
+    let paths = items.filter_map(|item| {
+        let item = item.trim();
+        // What follows the path says what was done to it.
+        let quoted = item
+            .strip_prefix('`')
+            .and_then(|rest| rest.split('`').next());
+        quoted.or_else(|| item.split_whitespace().next())
+    });
+    paths
+        .map(|path| path.trim_start_matches("./").to_owned())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
