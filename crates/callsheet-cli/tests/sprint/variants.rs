@@ -363,3 +363,32 @@ fn what_somebody_has_staged_stays_staged_when_a_commit_is_taken_back() {
     ");
     sprint.assert_clean();
 }
+
+#[test]
+fn code_that_a_person_wrote_is_committed_where_the_story_lists_it() {
+    let sprint = Sprint::new(&[("1-1", "review")], "");
+    sprint.desk.project.file("src/1-1.txt", "by hand\n");
+    let story = "# Story 1-1\n\n### File List\n\n- src/1-1.txt (new)\n";
+    sprint
+        .desk
+        .project
+        .file(&format!("{IMPL}/sprint-1-1.md"), story);
+    sprint.ran(0);
+    assert_eq!(sprint.words(), "1-1: done");
+    assert!(
+        sprint.commits().contains("src/1-1.txt"),
+        "{}",
+        sprint.commits()
+    );
+    sprint.assert_clean();
+
+    // Without the list nobody can tell whose it is.
+    let sprint = Sprint::new(&[("1-1", "review")], "");
+    sprint.desk.project.file("src/1-1.txt", "by hand\n");
+    sprint.ran(1);
+    assert!(
+        !sprint.commits().contains("src/1-1.txt"),
+        "{}",
+        sprint.commits()
+    );
+}

@@ -190,6 +190,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_file_list_of_a_story_names_paths() {
+        let text = "# Story\n- not/this.rs\n\n### File List\n\n- `src/a b.rs` (new)\n* ./src/b.rs - changed\nprose\n\n## Next\n- nor/this.rs\n";
+        assert_eq!(file_list(text), ["src/a b.rs", "src/b.rs"]);
+        assert!(file_list("# Story\n- a.rs\n").is_empty());
+    }
+
+    #[test]
     fn a_story_file_is_found_by_key_and_then_by_number() {
         let files = StoryFiles::new(
             [
