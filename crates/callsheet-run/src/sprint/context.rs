@@ -45,7 +45,7 @@ pub(super) fn freeze(root: &Path, layout: &Layout) -> Result<(), String> {
 }
 
 /// Writes a file below the root whole or not at all; no part of its path may be a link that leads out.
-fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String> {
     let failed = |cause: std::io::Error| format!("Failed to write destination file: {cause}");
     let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
     let directory = make(root, above)

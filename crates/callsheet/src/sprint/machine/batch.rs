@@ -122,6 +122,16 @@ impl Batch {
         self.cycles.iter().chain(&self.carried)
     }
 
+    /// Returns the cycle of that number, if it runs.
+    pub fn running(&self, number: u32) -> Option<&Cycle> {
+        self.cycles.iter().find(|cycle| cycle.number == number)
+    }
+
+    /// Returns the cycles that run.
+    pub fn running_cycles(&self) -> &[Cycle] {
+        &self.cycles
+    }
+
     /// Returns the cycles that are over.
     pub fn ended_cycles(&self) -> &[Cycle] {
         &self.ended_cycles
