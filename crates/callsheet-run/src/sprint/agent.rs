@@ -64,7 +64,16 @@ impl Assignment<'_> {
             Err(RunError::Store(error)) => return Err(error.into()),
             Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
         };
-        self.observed(&run)
+        let mut ended = self.observed(&run)?;
+        let was_cancelled = document(&run)["status"] == Status::Cancelled.as_str();
+        if was_cancelled && stops.load(Ordering::Relaxed) == 0 {
+            // Somebody stopped this agent and not the sprint: doing the same again for ever would not be what they want.
+            ended.end = End::Failed {
+                class: Class::Cancelled.as_str().to_owned(),
+                reason: "somebody stopped the agent".to_owned(),
+            };
+        }
+        Ok(ended)
     }
 
     fn drive(&self, briefed: &Briefed, watcher: &mut dyn Watcher) -> Result<Run, RunError> {

@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 use callsheet::sprint::machine::{
     Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
 };
+use callsheet::story::Match;
 use callsheet_store::{
     BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
 };
 use serde_json::Value;
 
-use super::agent::{Assignment, excluded};
+use super::agent::{Assignment, changed_files, excluded};
 use super::crew::Crew;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -33,6 +34,9 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// How often the claim is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How often the store is asked whether somebody wants the batch to stop.
+const STOP_LOOK: Duration = Duration::from_millis(500);
 
 /// Where a sprint takes place.
 pub struct Stage<'a> {
@@ -74,6 +78,7 @@ pub(super) struct Driver<'a> {
     running: BTreeMap<ActionId, Arc<AtomicUsize>>,
     asked: Option<StopPolicy>,
     beaten: Instant,
+    looked: Instant,
 }
 
 /// What a thread of an agent comes back with.
@@ -93,6 +98,7 @@ impl<'a> Driver<'a> {
             running: BTreeMap::new(),
             asked: None,
             beaten: Instant::now(),
+            looked: Instant::now(),
             stage,
             claim,
             batch,
@@ -157,6 +163,9 @@ impl<'a> Driver<'a> {
                 let why = format!("batch `{id}` was taken over by another process");
                 return Err(RunError::NotNow(why));
             }
+        }
+        if self.looked.elapsed() >= STOP_LOOK {
+            self.looked = Instant::now();
             let asked = block_on(stage.store.batch_stop(&self.claim))?;
             if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {
                 self.stop(policy)?;
@@ -320,21 +329,32 @@ impl<'a> Driver<'a> {
         }))
     }
 
-    /// Returns the paths that agents changed for stories, and those that a sprint itself changes.
+    /// Returns the paths that agents changed for stories.
+    ///
+    /// An agent that worked on several stories has changed files of all of them; those that name another story are not meant.
     pub(super) fn paths_of(
         &self,
         cycle: Option<u32>,
         keys: &[String],
     ) -> Result<BTreeSet<String>, RunError> {
         let mut paths = BTreeSet::new();
-        let cycles = self.batch.open_cycles();
-        let runs = cycles.filter(|open| Some(open.number) == cycle);
-        for (stories, run) in runs.flat_map(callsheet::sprint::machine::Cycle::runs) {
+        let mut cycles = self.batch.open_cycles();
+        let Some(cycle) = cycles.find(|open| Some(open.number) == cycle) else {
+            return Ok(paths);
+        };
+        let mut others = cycle.keys();
+        others.retain(|key| !keys.contains(key));
+        let (mine, others) = (Match::new(keys, false), Match::new(&others, false));
+        for (stories, run) in cycle.runs() {
             if !stories.iter().any(|key| keys.contains(key)) {
                 continue;
             }
             let run = block_on(self.stage.store.run(self.stage.project, run))?;
-            paths.extend(super::agent::changed_files(&run));
+            let changed = changed_files(&run).into_iter().filter(|path| {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                mine.hits(name) || !others.hits(name)
+            });
+            paths.extend(changed);
         }
         Ok(paths)
     }

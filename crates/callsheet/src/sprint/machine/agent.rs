@@ -24,6 +24,9 @@ impl Batch {
     ) {
         step.events.push(events::command_end(order, &ended));
         self.spend(order, ended.spent, action.cycle, step);
+        if let (Some(run), Some(cycle)) = (&ended.run, self.cycle(action.cycle)) {
+            cycle.runs.push((order.keys.clone(), run.clone()));
+        }
         if order.background {
             self.background_ended(action, order, &ended, step);
         } else if order.phase == Phase::ProjectContext {
@@ -170,9 +173,6 @@ impl Batch {
             return;
         };
         cycle.last_keys.clone_from(&order.keys);
-        if let Some(run) = &ended.run {
-            cycle.runs.push((order.keys.clone(), run.clone()));
-        }
         match &ended.end {
             End::Completed if ended.violations.is_empty() => {
                 cycle.waits = 0;

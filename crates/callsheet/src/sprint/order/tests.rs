@@ -23,7 +23,10 @@ fn every_phase_has_a_recipe_with_its_command_and_its_files() {
             [flags.project_context, flags.discovery, flags.tech_spec].map(Some)
         });
         assert_eq!(flags, expected, "{phase:?}");
-        assert_eq!(flag("git_status").unwrap_or(false), phase == Phase::Commit);
+        assert_eq!(
+            flag("git_status").unwrap_or(false),
+            matches!(phase, Phase::Commit | Phase::ResolveConflict)
+        );
     }
 }
 
