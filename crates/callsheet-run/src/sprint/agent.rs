@@ -1,16 +1,20 @@
 //! One agent of a sprint: briefed, run, and what was observed of it.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callsheet::scope::ScopeGlobs;
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
-use callsheet::sprint::{Markers, PreviousRun};
+use callsheet::sprint::{Markers, Phase, PreviousRun};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
 
 use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
+use super::files::Files;
+use super::scope;
+use super::spot::Spot;
 use crate::account::Asker;
 use crate::document::{Status, document};
 use crate::drive::{self, Job, Live, PhaseJob, Watcher};
@@ -22,8 +26,12 @@ pub(super) struct Assignment<'a> {
     pub(super) claim: BatchClaim,
     pub(super) action: ActionId,
     pub(super) order: AgentOrder,
-    /// The directory that it works in.
-    pub(super) cwd: PathBuf,
+    /// The worktree that it works in, where that is not the main checkout.
+    pub(super) spot: Option<Arc<Spot<'a>>>,
+    /// The paths that a merge has met conflicts in, where it is to resolve them.
+    pub(super) conflicts: Vec<String>,
+    /// The path of the board.
+    pub(super) board: String,
     /// What it may not touch.
     pub(super) excluded: Option<ScopeGlobs>,
 }
@@ -37,14 +45,22 @@ impl Assignment<'_> {
             order: &self.order,
             stops,
         };
-        let brief = self.brief()?;
+        if let Err(error) = self.make_ready() {
+            return Ok(AgentEnded::without_run(impossible(&error)));
+        }
+        let failed = |reason| {
+            let class = Class::Request.as_str().to_owned();
+            Ok(AgentEnded::without_run(End::Failed { class, reason }))
+        };
+        let brief = match self.brief() {
+            Ok(brief) => brief,
+            Err(RunError::Input(reason)) => return failed(reason),
+            Err(error) => return Err(error),
+        };
         let briefed = match self.stage.crew.brief(&self.order, &brief) {
             Ok(briefed) => briefed,
             // What a project has written cannot be composed: another try would not help this story, but others may go on.
-            Err(RunError::Input(reason)) => {
-                let class = Class::Request.as_str().to_owned();
-                return Ok(AgentEnded::without_run(End::Failed { class, reason }));
-            }
+            Err(RunError::Input(reason)) => return failed(reason),
             Err(RunError::Store(error)) => return Err(error.into()),
             Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
         };
@@ -53,7 +69,7 @@ impl Assignment<'_> {
             let events = briefed.events.iter().cloned().map(Into::into).collect();
             block_on(stage.store.append_events(stage.project, events))?;
         }
-        let run = match self.drive(&briefed, &mut watcher) {
+        let run = match self.drive(&briefed, &brief.write_scope, &mut watcher) {
             Ok(run) => run,
             // The account waits for something; so does the phase.
             Err(RunError::NotNow(_)) => {
@@ -76,8 +92,33 @@ impl Assignment<'_> {
         Ok(ended)
     }
 
-    fn drive(&self, briefed: &Briefed, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
+    /// Returns the directory that the agent works in.
+    fn cwd(&self) -> &Path {
+        let spot = self.spot.as_ref();
+        spot.map_or(self.stage.root, |spot| spot.ground().path())
+    }
+
+    /// Makes the worktree ready, where there is one.
+    fn make_ready(&self) -> Result<(), RunError> {
+        match &self.spot {
+            None => Ok(()),
+            Some(spot) if self.order.phase == Phase::ResolveConflict => spot.begin_merge(),
+            Some(spot) => spot.ready(),
+        }
+    }
+
+    fn drive(
+        &self,
+        briefed: &Briefed,
+        write_scope: &[String],
+        watcher: &mut dyn Watcher,
+    ) -> Result<Run, RunError> {
         let stage = self.stage;
+        let spot = self.spot.as_ref();
+        let sandbox = briefed.sandbox.clone().map(|given| match spot {
+            Some(spot) => spot.workspace.writable(given),
+            None => given,
+        });
         let command = self.order.phase.command();
         let takes_system = briefed.runner.takes_system(stage.environment);
         let joined = briefed.system.as_deref().filter(|_| !takes_system);
@@ -89,7 +130,7 @@ impl Assignment<'_> {
             store: stage.store,
             project: stage.project,
             home: stage.home,
-            cwd: &self.cwd,
+            cwd: self.cwd(),
             kind: RunKind::First,
             parent: None,
             sealed: briefed.sealed,
@@ -100,7 +141,7 @@ impl Assignment<'_> {
             program: stage.program,
             script: briefed.script.as_deref(),
             most: briefed.most,
-            sandbox: briefed.sandbox.as_deref(),
+            sandbox: sandbox.as_deref(),
             asker: Asker::Person { probe: false },
             task: None,
             phase: Some(PhaseJob {
@@ -108,6 +149,8 @@ impl Assignment<'_> {
                 stories: &self.order.keys,
                 attempt: self.order.attempt,
                 batch: Some((&self.claim, self.action)),
+                write_scope,
+                ground: spot.map(|spot| spot.ground()),
             }),
         };
         drive::run(&job, watcher)
@@ -115,29 +158,38 @@ impl Assignment<'_> {
 
     /// Returns what the prompt has to say beyond the order.
     fn brief(&self) -> Result<Brief, RunError> {
+        let mut brief = Brief {
+            worktree: self
+                .spot
+                .as_ref()
+                .map(|spot| spot.ground().path().to_owned()),
+            ..Brief::default()
+        };
+        if scope::binds(self.order.phase) {
+            let (layout, keys) = (self.stage.layout, &self.order.keys);
+            brief.write_scope = scope::declared(self.cwd(), layout, keys)?;
+        }
         let Some(failed) = &self.order.failed_run else {
-            return Ok(Brief::default());
+            return Ok(brief);
         };
         let run = block_on(self.stage.store.run(self.stage.project, failed))?;
         let known = document(&run);
         let word = |field: &str| known[field].as_str().map(str::to_owned);
         let exit_code = known["exit_code"].as_i64();
-        Ok(Brief {
-            previous: Some(PreviousRun {
-                status: word("status"),
-                exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
-                termination: word("termination"),
-                missing_marker: false,
-                violations: self.violations(&run),
-                changed_files: changed_files(&run),
-            }),
-            write_scope: Vec::new(),
-        })
+        brief.previous = Some(PreviousRun {
+            status: word("status"),
+            exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
+            termination: word("termination"),
+            missing_marker: false,
+            violations: self.violations(&run)?,
+            changed_files: changed_files(&run),
+        });
+        Ok(brief)
     }
 
     /// Returns what was observed of a run that is over.
     pub(super) fn observed(&self, run: &Run) -> Result<AgentEnded, RunError> {
-        let end = end_of(run);
+        let end = self.resolved(end_of(run))?;
         let heard = if end == End::Completed {
             let said = drive::spoken(self.stage.store, run)?;
             Heard::from(&Markers::parse(self.order.phase, &said, &self.order.keys))
@@ -148,17 +200,49 @@ impl Assignment<'_> {
             run: Some(run.id.to_string()),
             end,
             heard,
-            violations: self.violations(run),
+            violations: self.violations(run)?,
             spent: spent(run),
         })
     }
 
-    fn violations(&self, run: &Run) -> Vec<String> {
-        let Some(excluded) = &self.excluded else {
-            return Vec::new();
+    /// Commits a merge that was to be resolved; an agent that has not done so has failed.
+    fn resolved(&self, end: End) -> Result<End, RunError> {
+        let Some(spot) = &self.spot else {
+            return Ok(end);
         };
-        let changed = changed_files(run).into_iter();
-        changed.filter(|path| excluded.matches(path)).collect()
+        if end != End::Completed || self.order.phase != Phase::ResolveConflict {
+            return Ok(end);
+        }
+        Ok(match spot.end_merge(&self.conflicts, &self.order.keys) {
+            Ok(Ok(())) => end,
+            Ok(Err(reason)) => End::Failed {
+                class: Class::Incomplete.as_str().to_owned(),
+                reason,
+            },
+            Err(error) => impossible(&error),
+        })
+    }
+
+    fn violations(&self, run: &Run) -> Result<Vec<String>, RunError> {
+        let changed = changed_files(run);
+        // What was agreed when the agent was started counts, whatever it made of the file of its story.
+        let request = run.request.as_ref();
+        let agreed = request.and_then(|request| request["write_scope"].as_array());
+        let agreed = agreed.into_iter().flatten().filter_map(Value::as_str);
+        let agreed: Vec<String> = agreed.map(str::to_owned).collect();
+        let files = Files {
+            layout: self.stage.layout,
+            board: &self.board,
+        };
+        let mut found = scope::beyond(&agreed, files, &changed)?;
+        let is_excluded = |path: &String| {
+            let excluded = self.excluded.as_ref();
+            excluded.is_some_and(|excluded| excluded.matches(path))
+        };
+        found.extend(changed.into_iter().filter(is_excluded));
+        found.sort();
+        found.dedup();
+        Ok(found)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use callsheet::sprint::machine::Verified;
 
+use super::spot::uncommitted;
 use crate::repository::Repository;
 use crate::{Bounds, RunError};
 
@@ -52,14 +53,13 @@ pub(super) fn prefix(root: &Path) -> String {
 }
 
 /// Looks at the commits since the baseline. Wrong ones are taken back, with all files as they are, and kept on a ref.
-pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, RunError> {
-    let Some(top) = top(root) else {
-        return Ok(Verified::Nothing);
-    };
-    let repository = Repository::open(&top)?;
+pub(super) fn verify(
+    repository: &Repository,
+    expected: &Expected<'_>,
+) -> Result<Verified, RunError> {
     let head = repository.rev("HEAD")?;
     let Some(head) = head.filter(|head| Some(head.as_str()) != expected.baseline) else {
-        let left = uncommitted(&repository)?;
+        let left = uncommitted(repository, "all")?;
         let mut left: Vec<&str> = left.iter().map(String::as_str).collect();
         left.retain(|path| expected.paths.contains(*path));
         if left.is_empty() {
@@ -69,11 +69,11 @@ pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, R
         return Ok(Verified::Bad { problem });
     };
     let problem = match expected.baseline {
-        Some(baseline) if !is_ancestor(&repository, baseline, &head) => Some(format!(
+        Some(baseline) if !is_ancestor(repository, baseline, &head) => Some(format!(
             "the commits do not follow {}, which was checked out before",
             short(baseline)
         )),
-        _ => foreign(&repository, expected, &head)?,
+        _ => foreign(repository, expected, &head)?,
     };
     let Some(problem) = problem else {
         return Ok(Verified::Good { commit: head });
@@ -128,24 +128,6 @@ fn is_ancestor(repository: &Repository, before: &str, after: &str) -> bool {
         .is_ok()
 }
 
-/// Returns the paths that differ from what is committed, those that git does not know included.
-fn uncommitted(repository: &Repository) -> Result<Vec<String>, RunError> {
-    let args = [
-        "status",
-        "--porcelain=v1",
-        "--no-renames",
-        "--untracked-files=all",
-        "-z",
-    ];
-    let said = repository.run(&args)?;
-    let entries = said
-        .split(|byte| *byte == 0)
-        .filter(|entry| entry.len() > 3);
-    Ok(entries
-        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
-        .collect())
-}
-
 fn paths(said: &[u8]) -> Vec<String> {
     let names = said
         .split(|byte| *byte == 0)
@@ -155,7 +137,8 @@ fn paths(said: &[u8]) -> Vec<String> {
         .collect()
 }
 
-fn named(paths: &[&str]) -> String {
+/// Names some paths to a person.
+pub(super) fn named(paths: &[&str]) -> String {
     let shown = paths
         .iter()
         .take(MOST_NAMED)

@@ -4,7 +4,7 @@
 //! journal, and whoever comes next goes on from there.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,9 +22,12 @@ use serde_json::Value;
 
 use super::agent::{Assignment, changed_files, excluded};
 use super::crew::Crew;
+use super::errand::Errand;
+use super::files::Files;
+use super::spot::Spot;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
-use crate::RunError;
+use crate::{CheckSetting, RunError, WorkspaceSettings};
 
 /// How long a claim on a batch lasts without a heartbeat.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
@@ -54,6 +57,10 @@ pub struct Stage<'a> {
     pub layout: &'a Layout,
     /// What no agent may touch.
     pub exclude: &'a [String],
+    /// What the project sets of its worktrees.
+    pub workspace: &'a WorkspaceSettings,
+    /// The checks of the project, which decide about merges.
+    pub checks: &'a [CheckSetting],
     /// The environment of this process.
     pub environment: &'a BTreeMap<String, String>,
     /// This program.
@@ -76,6 +83,8 @@ pub(super) struct Driver<'a> {
     inherited: BTreeSet<ActionId>,
     /// How often each agent, and each wait, was asked to stop.
     running: BTreeMap<ActionId, Arc<AtomicUsize>>,
+    /// The worktrees of cycles that have one, by the number of the cycle.
+    pub(super) spots: BTreeMap<u32, Arc<Spot<'a>>>,
     asked: Option<StopPolicy>,
     beaten: Instant,
     looked: Instant,
@@ -96,6 +105,7 @@ impl<'a> Driver<'a> {
             todo: batch.open().cloned().collect(),
             inherited: batch.open().map(|action| action.id).collect(),
             running: BTreeMap::new(),
+            spots: BTreeMap::new(),
             asked: None,
             beaten: Instant::now(),
             looked: Instant::now(),
@@ -239,7 +249,7 @@ impl<'a> Driver<'a> {
     {
         match &action.todo {
             Todo::Agent(order) => {
-                let assignment = self.assign(action.id, order)?;
+                let assignment = self.assign(action, order)?;
                 if let Some(known) = self.known(&assignment)? {
                     return Ok(Some(known));
                 }
@@ -283,8 +293,78 @@ impl<'a> Driver<'a> {
                 }
                 Ok(None)
             }
+            Todo::Archive { .. } => {
+                let done = self.hand(action)?;
+                self.leave(action.cycle)?;
+                Ok(Some(done))
+            }
+            todo if Errand::is(todo) => {
+                let Some(spot) = self.spot(action.cycle)? else {
+                    return self.hand(action).map(Some);
+                };
+                let errand = self.errand(spot, action)?;
+                let stops = self.begin(action.id);
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let _ = sender.send(errand.run(&stops));
+                });
+                Ok(None)
+            }
             _ => self.hand(action).map(Some),
         }
+    }
+
+    fn errand(&self, spot: Arc<Spot<'a>>, action: &Action) -> Result<Errand<'a>, RunError> {
+        let paths = match &action.todo {
+            Todo::VerifyCommit { keys, .. } => self.committable(action.cycle, keys)?,
+            _ => BTreeSet::new(),
+        };
+        Ok(Errand {
+            spot,
+            action: action.clone(),
+            paths,
+            lost: self.lost(),
+        })
+    }
+
+    /// Returns the files of the sprint.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files {
+            layout: self.stage.layout,
+            board: self.board.path(),
+        }
+    }
+
+    /// Returns the worktree of a cycle, if it has one of its own; from then on this process has it.
+    fn spot(&mut self, cycle: Option<u32>) -> Result<Option<Arc<Spot<'a>>>, RunError> {
+        let known = cycle.and_then(|number| self.batch.running(number));
+        let Some((number, name)) =
+            known.and_then(|cycle| Some((cycle.number, cycle.workspace.as_deref()?)))
+        else {
+            return Ok(None);
+        };
+        if let Some(spot) = self.spots.get(&number) {
+            return Ok(Some(Arc::clone(spot)));
+        }
+        let base = self.batch.rules().base.as_deref();
+        let spot = Arc::new(Spot::take(self.stage, name, base, self.board.path())?);
+        self.spots.insert(number, Arc::clone(&spot));
+        Ok(Some(spot))
+    }
+
+    /// Removes the worktree of a cycle whose work has landed.
+    fn leave(&mut self, cycle: Option<u32>) -> Result<(), RunError> {
+        let Some(spot) = self.spot(cycle)? else {
+            return Ok(());
+        };
+        // The work has landed; whatever keeps the directory from going does not keep the sprint.
+        if let Err(error) = spot.clear_away() {
+            self.stage.crew.note(&error.to_string());
+        }
+        if let Some(number) = cycle {
+            self.spots.remove(&number);
+        }
+        Ok(())
     }
 
     fn begin(&mut self, action: ActionId) -> Arc<AtomicUsize> {
@@ -293,19 +373,19 @@ impl<'a> Driver<'a> {
         stops
     }
 
-    fn assign(&self, action: ActionId, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+    fn assign(&mut self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        let spot = self.spot(action.cycle)?;
+        let cycle = action.cycle.and_then(|number| self.batch.running(number));
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
-            action,
+            action: action.id,
             order: order.clone(),
-            cwd: self.cwd(),
+            conflicts: cycle.map_or_else(Vec::new, |cycle| cycle.conflicts().to_vec()),
+            board: self.board.path().to_owned(),
             excluded: excluded(self.stage.exclude)?,
+            spot,
         })
-    }
-
-    fn cwd(&self) -> PathBuf {
-        self.stage.root.to_owned()
     }
 
     /// Returns what is known of an agent that a process which is gone has run.
@@ -338,8 +418,7 @@ impl<'a> Driver<'a> {
         keys: &[String],
     ) -> Result<BTreeSet<String>, RunError> {
         let mut paths = BTreeSet::new();
-        let mut cycles = self.batch.open_cycles();
-        let Some(cycle) = cycles.find(|open| Some(open.number) == cycle) else {
+        let Some(cycle) = cycle.and_then(|number| self.batch.running(number)) else {
             return Ok(paths);
         };
         let mut others = cycle.keys();

@@ -13,6 +13,7 @@ use callsheet::task::CheckStatus;
 use super::context::write;
 use super::files::{self, Given, open};
 use super::spot::Spot;
+use crate::RunError;
 use crate::checks::Checked;
 use crate::git::values;
 use crate::merge::{Merged as Landed, titled};
@@ -20,7 +21,6 @@ use crate::repository::{QUICK, Repository};
 use crate::sandbox::Sandbox;
 use crate::tasks::facts::tree_now;
 use crate::tasks::{Landing, Rerun, Waiting};
-use crate::RunError;
 
 /// What ends the name of the directory of files that make way for a merge.
 const ASIDE: &str = "aside";
@@ -130,7 +130,11 @@ impl Spot<'_> {
         let message = format!("What was not committed in {}.\n", ground.name());
         let kept = ground.snapshot(&tree, &head, &message)?;
         let locked = ground.repository().lock(self.stage.home)?;
-        locked.update_ref(&format!("refs/callsheet/sprints/{}", ground.name()), &kept, None)?;
+        locked.update_ref(
+            &format!("refs/callsheet/sprints/{}", ground.name()),
+            &kept,
+            None,
+        )?;
         Ok(kept)
     }
 

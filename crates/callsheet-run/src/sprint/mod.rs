@@ -7,11 +7,17 @@ mod archive;
 mod begin;
 mod board_file;
 mod commit;
+mod conflict;
 mod context;
 mod crew;
 mod driver;
+mod errand;
+mod files;
 mod hand;
+mod land;
+mod scope;
 mod settings;
+mod spot;
 mod wait;
 
 pub use archive::{Archived, archive};

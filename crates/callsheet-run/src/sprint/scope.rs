@@ -33,7 +33,12 @@ pub(super) fn declared(
             };
             let scope = write_scope(&String::from_utf8_lossy(&text));
             let scope = scope.map_err(|error| RunError::Input(format!("{path}: {error}")))?;
-            patterns.extend(scope.into_iter().filter(|one| !patterns.contains(one)).collect::<Vec<_>>());
+            patterns.extend(
+                scope
+                    .into_iter()
+                    .filter(|one| !patterns.contains(one))
+                    .collect::<Vec<_>>(),
+            );
         }
     }
     Ok(patterns)

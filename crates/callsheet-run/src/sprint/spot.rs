@@ -62,10 +62,7 @@ impl<'a> Spot<'a> {
 
     /// Makes the worktree ready, where this process has not done so yet.
     pub(super) fn ready(&self) -> Result<(), RunError> {
-        let mut is_ready = self
-            .is_ready
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut is_ready = self.is_ready.lock().unwrap_or_else(PoisonError::into_inner);
         if *is_ready {
             return Ok(());
         }
@@ -99,7 +96,10 @@ impl<'a> Spot<'a> {
     /// Returns where the base is.
     pub(super) fn base_tip(&self) -> Result<String, RunError> {
         let base = &self.base;
-        let tip = self.ground().repository().rev(&format!("refs/heads/{base}"))?;
+        let tip = self
+            .ground()
+            .repository()
+            .rev(&format!("refs/heads/{base}"))?;
         tip.ok_or_else(|| RunError::NotNow(format!("there is no branch `{base}` any more")))
     }
 
@@ -122,7 +122,8 @@ impl<'a> Spot<'a> {
             ground.disarm()?;
             if let Some(path) = self.left()?.first() {
                 let at = ground.path().display();
-                let note = format!("`{at}` stays: it has changes that are not merged, as in `{path}`");
+                let note =
+                    format!("`{at}` stays: it has changes that are not merged, as in `{path}`");
                 self.stage.crew.note(&note);
                 return Ok(());
             }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use callsheet::sprint::machine::{Batch, Cycle, End, Outcome, PhaseRecord, Story};
 use callsheet::sprint::{Phase, Status};
 use callsheet_run::sprint::fold;
+use callsheet_run::workspace::cycle_branch;
 use callsheet_store::block_on;
 use serde_json::{Value, json};
 
@@ -105,6 +106,7 @@ fn story_of(batch: &Batch, cycle: &Cycle, story: &Story) -> Value {
         "reason": reason,
         "code_reviews": count(Phase::CodeReview),
         "commit": cycle.commit().filter(|_| is_done),
+        "branch": cycle.workspace.as_deref().filter(|_| !is_done).map(cycle_branch),
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd,
         "agent_ms": spent.wall_ms,
@@ -160,6 +162,11 @@ fn text(document: &Value) -> String {
         let reason = word(&story["reason"]);
         if !reason.is_empty() {
             reasons.push_str(&format!("{}: {reason}\n", word(&story["story"])));
+        }
+        let branch = word(&story["branch"]);
+        if !branch.is_empty() {
+            let key = word(&story["story"]);
+            reasons.push_str(&format!("{key}: its work is on branch {branch}\n"));
         }
     }
     let cycles = match document["cycles_completed"].as_u64() {

@@ -15,7 +15,8 @@ use crate::{run, store};
 /// Run stories through their phases: create, review, develop, review the code, commit
 ///
 /// A cycle takes one or two stories of an epic, as `sprint next` prints them. Agents work in the project's own checkout, one
-/// after the other. Everything that happened is on record before anything follows from it: after a crash or a stop, the next
+/// after the other. With `--parallel`, cycles of several epics run at once, each in a worktree of its own, and are merged in
+/// the order in which they began, after the checks passed on the merged tree. Everything that happened is on record before anything follows from it: after a crash or a stop, the next
 /// `sprint run` goes on from there. Ctrl-C stops as the setting `stop` says; the second one ends the agents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,6 +25,7 @@ Exits with 0 if every story that it took is done, with 1 if one is not, with 3 i
 Examples:
   callsheet sprint run
   callsheet sprint run all --runner claude
+  callsheet sprint run all --parallel 3
   callsheet sprint run 1 --dry-run")]
 pub(crate) struct Args {
     /// How many cycles, or `all` [default: `default_max_cycles` in `[sprint]`, which is 2]
@@ -33,6 +35,10 @@ pub(crate) struct Args {
     /// Who runs the agents [default: the runner in `[sprint]`, else the project's]
     #[arg(long, value_name = "NAME")]
     runner: Option<String>,
+
+    /// How many cycles run at once, from 1 to 16
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    parallel: u32,
 
     /// Print every prompt that would be sent, with its size, and start nothing
     #[arg(long)]
@@ -80,6 +86,8 @@ impl Args {
             settings: &project.settings.sprint,
             layout: &project.settings.sprint_paths().layout(),
             exclude: &project.settings.scope.default_exclude,
+            workspace: &project.settings.workspace,
+            checks: &project.settings.checks,
             environment: &environment,
             program: &program,
             crew: &crew,
@@ -108,6 +116,7 @@ impl Args {
             Some(Cycles::All) => rules.max_cycles = None,
         }
         rules.review_model = crew.review_model()?;
+        rules.parallel = self.parallel;
         Ok(rules)
     }
 }
