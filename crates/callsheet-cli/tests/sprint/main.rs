@@ -10,5 +10,6 @@ mod desk;
 
 mod board;
 mod log_event;
+mod parallel;
 mod parse;
 mod phases;

@@ -1,5 +1,6 @@
 //! One agent of a sprint: briefed, run, and what was observed of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +11,16 @@ use callsheet::sprint::{Markers, Phase, PreviousRun};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
 
+use super::commit;
 use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
 use super::files::Files;
-use super::scope;
-use super::spot::Spot;
+use super::scope::{self, Bounds};
+use super::spot::{Spot, uncommitted};
 use crate::account::Asker;
 use crate::document::{Status, document};
 use crate::drive::{self, Job, Live, PhaseJob, Watcher};
+use crate::repository::Repository;
 use crate::{Class, Consequence, RunError};
 
 /// An agent that is to be run.
@@ -32,6 +35,8 @@ pub(super) struct Assignment<'a> {
     pub(super) conflicts: Vec<String>,
     /// The path of the board.
     pub(super) board: String,
+    /// The violations of the try before.
+    pub(super) earlier: Vec<String>,
     /// What it may not touch.
     pub(super) excluded: Option<ScopeGlobs>,
 }
@@ -181,7 +186,7 @@ impl Assignment<'_> {
             exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
             termination: word("termination"),
             missing_marker: false,
-            violations: self.violations(&run)?,
+            violations: self.earlier.clone(),
             changed_files: changed_files(&run),
         });
         Ok(brief)
@@ -223,26 +228,49 @@ impl Assignment<'_> {
         })
     }
 
+    /// Returns the paths that the agent changed and may not change, and those of earlier tries that it left as they were.
+    ///
+    /// A path that is as the last commit has it was taken back, by whomever.
     fn violations(&self, run: &Run) -> Result<Vec<String>, RunError> {
-        let changed = changed_files(run);
-        // What was agreed when the agent was started counts, whatever it made of the file of its story.
+        let changed = changed_files(run).into_iter();
+        let mut found = self.beyond(run, &changed.chain(self.earlier.clone()).collect())?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let outcome = run.outcome.as_ref();
+        let head = |field: &str| outcome.and_then(|outcome| outcome[field].as_str());
+        if head("head") == head("start_head")
+            && let Some(repository) = self.repository()?
+        {
+            let standing = uncommitted(&repository, "all")?;
+            found.retain(|path| standing.contains(path));
+        }
+        Ok(found)
+    }
+
+    /// Returns the paths that are beyond what was agreed when the agent was started, whatever it made of the file of its story.
+    fn beyond(&self, run: &Run, changed: &BTreeSet<String>) -> Result<Vec<String>, RunError> {
         let request = run.request.as_ref();
         let agreed = request.and_then(|request| request["write_scope"].as_array());
         let agreed = agreed.into_iter().flatten().filter_map(Value::as_str);
-        let agreed: Vec<String> = agreed.map(str::to_owned).collect();
-        let files = Files {
-            layout: self.stage.layout,
-            board: &self.board,
+        let bounds = Bounds {
+            scope: &agreed.map(str::to_owned).collect::<Vec<_>>(),
+            excluded: self.excluded.as_ref(),
+            files: Files {
+                layout: self.stage.layout,
+                board: &self.board,
+            },
+            prefix: &commit::prefix(self.stage.root),
         };
-        let mut found = scope::beyond(&agreed, files, &changed)?;
-        let is_excluded = |path: &String| {
-            let excluded = self.excluded.as_ref();
-            excluded.is_some_and(|excluded| excluded.matches(path))
-        };
-        found.extend(changed.into_iter().filter(is_excluded));
-        found.sort();
-        found.dedup();
-        Ok(found)
+        bounds.beyond(changed)
+    }
+
+    fn repository(&self) -> Result<Option<Repository>, RunError> {
+        match (&self.spot, commit::top(self.stage.root)) {
+            (Some(spot), _) => Ok(Some(spot.ground().here())),
+            (None, Some(top)) => Repository::open(&top).map(Some),
+            (None, None) => Ok(None),
+        }
     }
 }
 

@@ -27,8 +27,22 @@ impl Spot<'_> {
         // What is not committed would be in the way, and is on a ref now.
         self.keep()?;
         ground.git(&["reset", "--quiet", "--hard", "HEAD"])?;
-        let args = ["merge", "--quiet", "--no-ff", "--no-commit", "--no-stat"];
-        let merged = ground.git(&[&args[..], &["--no-rerere-autoupdate", &tip]].concat());
+        // git wants to know who merges, although nothing is committed here.
+        let set = [
+            "user.name=callsheet",
+            "user.email=callsheet@localhost",
+            "rerere.enabled=false",
+        ];
+        let set: Vec<&str> = set.iter().flat_map(|set| ["-c", set]).collect();
+        let args = [
+            "merge",
+            "--quiet",
+            "--no-ff",
+            "--no-commit",
+            "--no-stat",
+            &tip,
+        ];
+        let merged = ground.git(&[&set[..], &args].concat());
         match merged {
             Err(error) if ground.rev("MERGE_HEAD")?.is_none() => Err(error),
             // It says by its exit code that there are conflicts.

@@ -9,6 +9,7 @@ use callsheet::sprint::machine::ContextFound;
 use callsheet::{Error, Root};
 
 use super::Layout;
+use super::files::TEMPORARY;
 
 /// The most bytes of a context.
 const LIMIT: u64 = 16 << 20;
@@ -51,7 +52,7 @@ pub(super) fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String>
     let directory = make(root, above)
         .map_err(|why| format!("Failed to create destination directory: {why}"))?;
     let mut file = tempfile::Builder::new()
-        .prefix(".callsheet-")
+        .prefix(TEMPORARY)
         .tempfile_in(&directory)
         .map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;

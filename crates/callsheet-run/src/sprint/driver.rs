@@ -383,9 +383,19 @@ impl<'a> Driver<'a> {
             order: order.clone(),
             conflicts: cycle.map_or_else(Vec::new, |cycle| cycle.conflicts().to_vec()),
             board: self.board.path().to_owned(),
+            earlier: self.earlier(action.cycle, order),
             excluded: excluded(self.stage.exclude)?,
             spot,
         })
+    }
+
+    /// Returns the violations of the try before.
+    fn earlier(&self, cycle: Option<u32>, order: &AgentOrder) -> Vec<String> {
+        let mut records = self.batch.records().iter().rev();
+        let before = records.find(|record| {
+            record.cycle == cycle && record.phase == order.phase && record.keys == order.keys
+        });
+        before.map_or_else(Vec::new, |record| record.ended.violations.clone())
     }
 
     /// Returns what is known of an agent that a process which is gone has run.

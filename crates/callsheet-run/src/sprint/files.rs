@@ -23,6 +23,9 @@ const LIMIT: u64 = 16 << 20;
 /// What ends the name of the note of what a worktree was given.
 const GIVEN: &str = "given";
 
+/// How the names of files begin that are about to be written; one that was killed leaves them.
+pub(super) const TEMPORARY: &str = ".callsheet-";
+
 /// The files of a sprint, relative to the root.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files<'a> {
@@ -88,7 +91,7 @@ fn below(root: &Path, directory: &str) -> Vec<String> {
             let path = format!("{path}/{name}");
             if kind.is_dir() && name != ".git" {
                 open.push((entry.path(), path));
-            } else if kind.is_file() {
+            } else if kind.is_file() && !name.starts_with(TEMPORARY) {
                 found.push(path);
             }
         }
@@ -147,6 +150,7 @@ pub(super) fn give(root: &Path, ground: &Ground, files: Files<'_>) -> Result<(),
         if to.read(&path).is_ok_and(|there| there == bytes) {
             continue;
         }
+        clear(&to, &path);
         write(&to, &path, &bytes)
             .map_err(|why| RunError::NotNow(format!("cannot copy `{path}`: {why}")))?;
         let print = Fingerprint::of(&bytes).to_string();
@@ -155,6 +159,18 @@ pub(super) fn give(root: &Path, ground: &Ground, files: Files<'_>) -> Result<(),
     let text = serde_json::to_string(&given).unwrap_or_default();
     std::fs::write(ground.note(GIVEN), text)
         .map_err(|cause| RunError::refused("cannot note what the worktree was given", cause))
+}
+
+/// Removes what somebody left who was killed while writing here; nobody has worked in this directory yet.
+fn clear(root: &Root, path: &str) {
+    let above = path.rsplit_once('/').map_or(".", |(above, _)| above);
+    let Ok(directory) = root.confine(above) else {
+        return;
+    };
+    let left = root.list_where(above, |name| name.starts_with(TEMPORARY));
+    for name in left.map_or_else(|_| Vec::new(), |listing| listing.names) {
+        let _ = std::fs::remove_file(directory.join(name));
+    }
 }
 
 /// Brings artifacts that agents wrote and git does not have from a worktree to the main checkout.

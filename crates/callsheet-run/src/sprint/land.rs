@@ -130,11 +130,7 @@ impl Spot<'_> {
         let message = format!("What was not committed in {}.\n", ground.name());
         let kept = ground.snapshot(&tree, &head, &message)?;
         let locked = ground.repository().lock(self.stage.home)?;
-        locked.update_ref(
-            &format!("refs/callsheet/sprints/{}", ground.name()),
-            &kept,
-            None,
-        )?;
+        locked.update_ref(&self.kept_ref(), &kept, None)?;
         Ok(kept)
     }
 

@@ -1,5 +1,6 @@
 //! What stories declare that they write: found in their files, compared, and held against what an agent changed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use callsheet::Root;
@@ -56,19 +57,29 @@ pub(super) fn binds(phase: Phase) -> bool {
     matches!(phase, Phase::DevStory | Phase::CodeReview)
 }
 
-/// Returns the paths that a story may not change; the files of the sprint it may.
-pub(super) fn beyond(
-    scope: &[String],
-    files: Files<'_>,
-    changed: &[String],
-) -> Result<Vec<String>, RunError> {
-    if scope.is_empty() {
-        return Ok(Vec::new());
+/// What an agent is held to.
+pub(super) struct Bounds<'a> {
+    /// What its stories may write; nothing says that they may write anywhere.
+    pub(super) scope: &'a [String],
+    /// What no agent may touch.
+    pub(super) excluded: Option<&'a ScopeGlobs>,
+    /// The files of the sprint, which every agent may write.
+    pub(super) files: Files<'a>,
+    /// What comes before a path of the project in the paths of its repository.
+    pub(super) prefix: &'a str,
+}
+
+impl Bounds<'_> {
+    /// Returns the paths that the agent may not change.
+    pub(super) fn beyond(&self, changed: &BTreeSet<String>) -> Result<Vec<String>, RunError> {
+        let globs = ScopeGlobs::new("write_scope", self.scope);
+        let globs = globs.map_err(|error| RunError::Input(error.to_string()))?;
+        let is_beyond = |path: &&String| {
+            let inner = path.strip_prefix(self.prefix);
+            let may = inner.is_some_and(|inner| globs.matches(inner) || self.files.has(inner));
+            let excluded = self.excluded.is_some_and(|globs| globs.matches(path));
+            excluded || (!globs.is_empty() && !may)
+        };
+        Ok(changed.iter().filter(is_beyond).cloned().collect())
     }
-    let globs = ScopeGlobs::new("write_scope", scope);
-    let globs = globs.map_err(|error| RunError::Input(error.to_string()))?;
-    let beyond = changed
-        .iter()
-        .filter(|path| !globs.matches(path) && !files.has(path));
-    Ok(beyond.cloned().collect())
 }

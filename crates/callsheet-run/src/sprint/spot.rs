@@ -13,7 +13,7 @@ use super::files::{self, Files, Given};
 use crate::RunError;
 use crate::git::unless_failed;
 use crate::repository::Repository;
-use crate::workspace::{Ground, Site, Wanted, Workspace};
+use crate::workspace::{Ground, Site, Wanted, Workspace, checks_ref};
 
 /// The worktree of a cycle, held by this process.
 pub(super) struct Spot<'a> {
@@ -135,8 +135,20 @@ impl<'a> Spot<'a> {
         if let Some(tip) = &tip {
             locked.delete_ref(&ground.own_ref(), tip)?;
         }
+        // Beside what is merged, they have files of the sprint alone.
+        for name in [self.kept_ref(), checks_ref(ground.name())] {
+            if let Some(kept) = ground.repository().rev(&name)? {
+                locked.delete_ref(&name, &kept)?;
+            }
+        }
         Given::forget(ground);
+        ground.forget();
         Ok(())
+    }
+
+    /// Returns the ref that keeps what was not committed.
+    pub(super) fn kept_ref(&self) -> String {
+        format!("refs/callsheet/sprints/{}", self.ground().name())
     }
 
     /// Returns the paths of the worktree that differ from its commit and are not files of the sprint.
@@ -196,7 +208,9 @@ pub(super) fn agree(root: &Path, files: Files<'_>, rules: &mut Rules) -> Result<
     if !changed.is_empty() {
         let named: Vec<&str> = changed.iter().map(String::as_str).collect();
         let named = super::commit::named(&named);
-        let why = format!("{named} in the main checkout differs from the last commit");
+        let why = format!(
+            "{named} in the main checkout differs from the last commit; commit or stash that first"
+        );
         return Err(RunError::NotNow(why));
     }
     rules.base = Some(base);

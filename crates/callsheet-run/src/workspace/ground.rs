@@ -38,6 +38,11 @@ pub fn result_ref(run: &str) -> String {
     format!("refs/callsheet/runs/{run}")
 }
 
+/// Returns the ref that keeps what checks made of files.
+pub(crate) fn checks_ref(name: &str) -> String {
+    format!("refs/callsheet/checks/{name}")
+}
+
 /// Returns a path of the bytes that git prints.
 pub(crate) fn os_path(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -164,6 +169,11 @@ impl Ground {
             .join(format!("{}.{what}", self.name))
     }
 
+    /// Removes the note that a worktree is set up which is gone.
+    pub(crate) fn forget(&self) {
+        let _ = std::fs::remove_file(self.note(super::READY));
+    }
+
     /// Tells whether there is anything to look at.
     pub fn is_there(&self) -> bool {
         // The sandbox keeps an agent from removing the directory itself, but not what is in it.
@@ -271,7 +281,7 @@ impl Ground {
     /// Keeps what checks made of the files of a run.
     pub(crate) fn keep_checks(&self, run: &str, commit: &str) -> Result<(), RunError> {
         let locked = self.repository.lock(&self.home)?;
-        locked.update_ref(&format!("refs/callsheet/checks/{run}"), commit, None)
+        locked.update_ref(&checks_ref(run), commit, None)
     }
 
     /// Keeps a commit under the name of a run.

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use callsheet::scope::{ScopeGlobs, ScopeSnapshot};
 
 pub use checkout::Checkout;
-pub(crate) use ground::os_path;
 pub use ground::{Ground, branch_of, cycle_branch, result_ref};
+pub(crate) use ground::{checks_ref, os_path};
 pub(crate) use shown::Shown;
 
 use crate::repository::{NewWorktree, RepositoryLock};

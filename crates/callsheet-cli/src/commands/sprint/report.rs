@@ -55,7 +55,10 @@ pub(super) fn end(opened: &Opened, id: &str, batch: &Batch, out: Output) -> Resu
 /// Returns the report of a batch.
 fn document(id: &str, batch: &Batch, (started_at, ended_at): (i64, Option<i64>)) -> Value {
     let cycles = batch.ended_cycles().iter().chain(batch.open_cycles());
-    let stories = cycles.flat_map(|cycle| {
+    let mut cycles: Vec<&Cycle> = cycles.collect();
+    // Where several run at once, they end in any order.
+    cycles.sort_by_key(|cycle| cycle.number);
+    let stories = cycles.into_iter().flat_map(|cycle| {
         let stories = cycle.stories.iter();
         stories.map(move |story| story_of(batch, cycle, story))
     });
