@@ -259,7 +259,17 @@ mod tests {
             "---\nwrite_scope: [{a: b}]\n---\n",
             "---\nwrite_scope: [../x]\n---\n",
         ];
-        insta::assert_snapshot!(texts.map(said).join("\n"), @"");
+        insta::assert_snapshot!(texts.map(said).join("\n"), @"
+    src/** a b/*
+    src/**
+    src/**
+
+
+
+    `write_scope`: unclosed bracket '['
+    `write_scope`: expected a list of patterns
+    `write_scope[0]`: bad scope pattern `../x`: `..` would lead out of the root
+    ");
     }
 
     #[test]
