@@ -551,3 +551,25 @@ fn one_cycle_at_a_time_has_no_worktree() {
     );
     assert_eq!(sprint.report()["stories"][0]["branch"], Value::Null);
 }
+
+#[test]
+fn a_change_of_a_person_is_in_the_way_of_a_merge_and_stays() {
+    let both = "echo mine > ../../../src/shared.txt; echo one > src/shared.txt";
+    let scenes = dev("1-1", &[until(both)]);
+    // Outside of the sandbox, the agent can play the person.
+    let sprint = Sprint::new("[sandbox]\nmode = false\n", &scenes);
+    let run = sprint.run(&["--parallel", "2"]);
+    assert_eq!(run.code(), Some(3), "{run:?}");
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains("`src/shared.txt` in `"), "{said}");
+    assert!(said.contains("` has local changes"), "{said}");
+    assert_eq!(sprint.desk.project.read("src/shared.txt"), "mine\n");
+    assert_eq!(sprint.subjects(), "start, board");
+    // The next batch takes it up, and nothing is done twice.
+    sprint.desk.git(&["checkout", "--quiet", "src/shared.txt"]);
+    let runs = sprint.desk.runs().len();
+    sprint.run_two();
+    assert_eq!(sprint.desk.runs().len(), runs);
+    assert_eq!(sprint.board(), "1-1: done, 2-1: done");
+    assert_eq!(sprint.desk.project.read("src/shared.txt"), "one\n");
+}

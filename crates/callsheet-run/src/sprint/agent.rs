@@ -194,7 +194,7 @@ impl Assignment<'_> {
 
     /// Returns what was observed of a run that is over.
     pub(super) fn observed(&self, run: &Run) -> Result<AgentEnded, RunError> {
-        let end = self.resolved(end_of(run))?;
+        let end = self.resolved(end_of(run));
         let heard = if end == End::Completed {
             let said = drive::spoken(self.stage.store, run)?;
             Heard::from(&Markers::parse(self.order.phase, &said, &self.order.keys))
@@ -211,21 +211,21 @@ impl Assignment<'_> {
     }
 
     /// Commits a merge that was to be resolved; an agent that has not done so has failed.
-    fn resolved(&self, end: End) -> Result<End, RunError> {
+    fn resolved(&self, end: End) -> End {
         let Some(spot) = &self.spot else {
-            return Ok(end);
+            return end;
         };
         if end != End::Completed || self.order.phase != Phase::ResolveConflict {
-            return Ok(end);
+            return end;
         }
-        Ok(match spot.end_merge(&self.conflicts, &self.order.keys) {
+        match spot.end_merge(&self.conflicts, &self.order.keys) {
             Ok(Ok(())) => end,
             Ok(Err(reason)) => End::Failed {
                 class: Class::Incomplete.as_str().to_owned(),
                 reason,
             },
             Err(error) => impossible(&error),
-        })
+        }
     }
 
     /// Returns the paths that the agent changed and may not change, and those of earlier tries that it left as they were.

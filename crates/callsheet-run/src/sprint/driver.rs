@@ -23,7 +23,6 @@ use serde_json::Value;
 use super::agent::{Assignment, changed_files, excluded};
 use super::crew::Crew;
 use super::errand::Errand;
-use super::files::Files;
 use super::spot::Spot;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -261,13 +260,9 @@ impl<'a> Driver<'a> {
                     }));
                 }
                 let stops = self.begin(action.id);
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    let action = assignment.action;
-                    let ended = assignment.run(&stops);
-                    let input = ended.map(|ended| Input::AgentEnded { action, ended });
-                    // Nobody listens any more where the driver has failed.
-                    let _ = sender.send(input);
+                start(scope, sender, move || {
+                    let (action, ended) = (assignment.action, assignment.run(&stops));
+                    ended.map(|ended| Input::AgentEnded { action, ended })
                 });
                 Ok(None)
             }
@@ -279,11 +274,9 @@ impl<'a> Driver<'a> {
                     resets_at: *resets_at,
                     nth: *nth,
                 };
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    let action = waiting.action;
-                    let waited = waiting.wait(&stops);
-                    let _ = sender.send(waited.map(|()| Input::Waited { action }));
+                start(scope, sender, move || {
+                    let (action, waited) = (waiting.action, waiting.wait(&stops));
+                    waited.map(|()| Input::Waited { action })
                 });
                 Ok(None)
             }
@@ -304,67 +297,11 @@ impl<'a> Driver<'a> {
                 };
                 let errand = self.errand(spot, action)?;
                 let stops = self.begin(action.id);
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    let _ = sender.send(errand.run(&stops));
-                });
+                start(scope, sender, move || errand.run(&stops));
                 Ok(None)
             }
             _ => self.hand(action).map(Some),
         }
-    }
-
-    fn errand(&self, spot: Arc<Spot<'a>>, action: &Action) -> Result<Errand<'a>, RunError> {
-        let paths = match &action.todo {
-            Todo::VerifyCommit { keys, .. } => self.committable(action.cycle, keys)?,
-            _ => BTreeSet::new(),
-        };
-        Ok(Errand {
-            spot,
-            action: action.clone(),
-            paths,
-            lost: self.lost(),
-        })
-    }
-
-    /// Returns the files of the sprint.
-    pub(super) fn files(&self) -> Files<'_> {
-        Files {
-            layout: self.stage.layout,
-            board: self.board.path(),
-        }
-    }
-
-    /// Returns the worktree of a cycle, if it has one of its own; from then on this process has it.
-    fn spot(&mut self, cycle: Option<u32>) -> Result<Option<Arc<Spot<'a>>>, RunError> {
-        let known = cycle.and_then(|number| self.batch.running(number));
-        let Some((number, name)) =
-            known.and_then(|cycle| Some((cycle.number, cycle.workspace.as_deref()?)))
-        else {
-            return Ok(None);
-        };
-        if let Some(spot) = self.spots.get(&number) {
-            return Ok(Some(Arc::clone(spot)));
-        }
-        let base = self.batch.rules().base.as_deref();
-        let spot = Arc::new(Spot::take(self.stage, name, base, self.board.path())?);
-        self.spots.insert(number, Arc::clone(&spot));
-        Ok(Some(spot))
-    }
-
-    /// Removes the worktree of a cycle whose work has landed.
-    fn leave(&mut self, cycle: Option<u32>) -> Result<(), RunError> {
-        let Some(spot) = self.spot(cycle)? else {
-            return Ok(());
-        };
-        // The work has landed; whatever keeps the directory from going does not keep the sprint.
-        if let Err(error) = spot.clear_away() {
-            self.stage.crew.note(&error.to_string());
-        }
-        if let Some(number) = cycle {
-            self.spots.remove(&number);
-        }
-        Ok(())
     }
 
     fn begin(&mut self, action: ActionId) -> Arc<AtomicUsize> {
@@ -447,6 +384,19 @@ impl<'a> Driver<'a> {
         }
         Ok(paths)
     }
+}
+
+/// Does something in a thread of its own, which sends its answer.
+fn start<'s>(
+    scope: &'s Scope<'s, '_>,
+    sender: &Sender<Answer>,
+    work: impl FnOnce() -> Answer + Send + 's,
+) {
+    let sender = sender.clone();
+    scope.spawn(move || {
+        // Nobody listens any more where the driver has failed.
+        let _ = sender.send(work());
+    });
 }
 
 fn stored(status: BatchStatus) -> StoredStatus {

@@ -1,4 +1,4 @@
-//! What is done in the worktree of a cycle and may take long: looking at its commits, and merging it.
+//! The worktrees of cycles in the hands of the driver, and what is done there and may take long: commits and merges.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicUsize;
 use callsheet::sprint::machine::{Action, Input, Todo};
 
 use super::commit::{self, Expected};
-use super::files::Given;
+use super::driver::Driver;
+use super::files::{Files, Given};
 use super::spot::Spot;
 use crate::RunError;
 
@@ -69,5 +70,65 @@ impl Errand<'_> {
                 head: Some(spot.head()?),
             },
         })
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// Prepares what is to be done in a worktree.
+    pub(super) fn errand(
+        &self,
+        spot: Arc<Spot<'a>>,
+        action: &Action,
+    ) -> Result<Errand<'a>, RunError> {
+        let paths = match &action.todo {
+            Todo::VerifyCommit { keys, .. } => self.committable(action.cycle, keys)?,
+            _ => BTreeSet::new(),
+        };
+        Ok(Errand {
+            spot,
+            action: action.clone(),
+            paths,
+            lost: self.lost(),
+        })
+    }
+
+    /// Returns the files of the sprint.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files {
+            layout: self.stage.layout,
+            board: self.board.path(),
+        }
+    }
+
+    /// Returns the worktree of a cycle, if it has one of its own; from then on this process has it.
+    pub(super) fn spot(&mut self, cycle: Option<u32>) -> Result<Option<Arc<Spot<'a>>>, RunError> {
+        let known = cycle.and_then(|number| self.batch.running(number));
+        let Some((number, name)) =
+            known.and_then(|cycle| Some((cycle.number, cycle.workspace.as_deref()?)))
+        else {
+            return Ok(None);
+        };
+        if let Some(spot) = self.spots.get(&number) {
+            return Ok(Some(Arc::clone(spot)));
+        }
+        let base = self.batch.rules().base.as_deref();
+        let spot = Arc::new(Spot::take(self.stage, name, base, self.board.path())?);
+        self.spots.insert(number, Arc::clone(&spot));
+        Ok(Some(spot))
+    }
+
+    /// Removes the worktree of a cycle whose work has landed.
+    pub(super) fn leave(&mut self, cycle: Option<u32>) -> Result<(), RunError> {
+        let Some(spot) = self.spot(cycle)? else {
+            return Ok(());
+        };
+        // The work has landed; whatever keeps the directory from going does not keep the sprint.
+        if let Err(error) = spot.clear_away() {
+            self.stage.crew.note(&error.to_string());
+        }
+        if let Some(number) = cycle {
+            self.spots.remove(&number);
+        }
+        Ok(())
     }
 }

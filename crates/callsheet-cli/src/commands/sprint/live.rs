@@ -139,6 +139,7 @@ fn plain_line(event: &Event) -> Option<String> {
         let keys = keys.into_iter().flatten().filter_map(Value::as_str);
         keys.map(one_line).collect::<Vec<_>>().join(", ")
     };
+    let short = |field: &str| text(field).chars().take(10).collect::<String>();
     Some(match event.kind.as_str() {
         "batch:warning" => format!("  warning: {}", text("message")),
         "error" => format!("error: {}", text("message")),
@@ -178,14 +179,10 @@ fn plain_line(event: &Event) -> Option<String> {
             text("new_status")
         ),
         "commit:verified" => {
-            let commit = text("commit");
-            let short = commit.get(..10).unwrap_or(&commit);
-            format!("  commit {short} for {}", list("story_keys"))
+            format!("  commit {} for {}", short("commit"), list("story_keys"))
         }
         "merge:complete" => {
-            let commit = text("commit");
-            let short = commit.get(..10).unwrap_or(&commit);
-            format!("  merged {} in {short}", list("story_keys"))
+            format!("  merged {} in {}", list("story_keys"), short("commit"))
         }
         "merge:conflict" => format!("  conflict in {}", list("paths")),
         "merge:refused" => format!("  checks failed on the merged tree: {}", list("checks")),
