@@ -15,7 +15,7 @@ use crate::table::one_line;
 use crate::{target, telemetry};
 
 /// The agents that are looked for when nobody says which, in this order.
-const LOOKED_FOR: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+pub(crate) const AGENTS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 
 /// How many changed files are named.
 const MOST_FILES: usize = 10;
@@ -57,7 +57,7 @@ pub(crate) fn choose(project: &Project, named: Option<&str>) -> Result<String, F
         );
     }
     let path = std::env::var("PATH").ok();
-    let found = LOOKED_FOR
+    let found = AGENTS
         .iter()
         .find(|name| find_program(name, path.as_deref()).is_some());
     found.map(|name| (*name).to_owned()).ok_or_else(|| {

@@ -259,8 +259,8 @@ impl Place {
         match kind {
             "empty" | "postgres" => {}
             "demo" => {
-                let (_, code) = place.run("callsheet demo .", 0);
-                assert_eq!(code, 0, "`callsheet demo .` makes the project");
+                let (_, code) = place.run("callsheet demo --compose .", 0);
+                assert_eq!(code, 0, "`callsheet demo --compose .` makes the project");
             }
             other => return Err(format!("no project of kind `{other}`")),
         }

@@ -64,28 +64,44 @@ const DIFF: [&str; 12] = [
 
 /// Makes a folder a repository, with all that is in it as the first commit.
 pub fn begin(folder: &Path) -> Result<(), RunError> {
+    alone(folder, &["init", "--quiet", "--initial-branch=main"])?;
+    alone(folder, &["add", "--all"])?;
+    alone(
+        folder,
+        &["commit", "--quiet", "--no-gpg-sign", "--message=Start"],
+    )
+}
+
+/// Sets what commits in a repository need, whatever its user has set: a name, and neither signatures nor hooks.
+pub fn identify(folder: &Path, name: &str, email: &str) -> Result<(), RunError> {
+    for (key, value) in [
+        ("user.name", name),
+        ("user.email", email),
+        ("commit.gpgSign", "false"),
+        ("core.hooksPath", "/dev/null"),
+    ] {
+        alone(folder, &["config", "--local", key, value])?;
+    }
+    Ok(())
+}
+
+/// Runs git in a folder, with nothing of the user's configuration or environment in force.
+fn alone(folder: &Path, args: &[&str]) -> Result<(), RunError> {
     let identity = [
         "-c",
         "user.name=callsheet",
         "-c",
         "user.email=callsheet@localhost",
     ];
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["add", "--all"],
-        &["commit", "--quiet", "--no-gpg-sign", "--message=Start"],
-    ] {
-        let mut command = Command::new("git");
-        command.current_dir(folder).env_clear();
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.envs([
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-        ]);
-        command.args(identity).args(args);
-        ask(command, "git", FACTS, false)?;
-    }
-    Ok(())
+    let mut command = Command::new("git");
+    command.current_dir(folder).env_clear();
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.envs([
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+    ]);
+    command.args(identity).args(args);
+    ask(command, "git", FACTS, false).map(drop)
 }
 
 /// git, asked about the repository that a folder lies in.

@@ -1,153 +1,52 @@
-//! `demo`: the first-run experience, on real files in a folder of its own.
+//! `demo`: the first-run experience, on real files in a directory of its own.
 
-mod kept;
+mod compose;
+mod sprint;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use callsheet::Composition;
-use callsheet_run::document::document;
-use callsheet_run::git;
-use callsheet_run::sandbox::Place;
-use callsheet_store::{Id, RunKind};
-use serde_json::{Value, json};
+use clap::builder::PossibleValuesParser;
 
-use super::exec::{Errand, Texts};
-use super::init::{SETTINGS, set_up};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
-use crate::output::{Output, Talk, write_file};
+use crate::output::{Output, write_file};
 use crate::project::Project;
-use crate::settings::FILE;
-use crate::{report, sandbox, store};
+use crate::run::AGENTS;
 
-/// Make a small project, compose and seal prompts from it, prove them, and run an agent on one
+/// Run a whole sprint of five stories in a small project, with agents that need no model
 ///
-/// Everything happens in a temporary folder, or in DIR, which must be new or empty. No key, no network.
+/// The agents play a script. The project, its tests, the commits and what is observed are real. Everything happens in a
+/// temporary directory, or in DIR, which must be new or empty. No key, no network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exits with 0 although one story ends blocked: that is part of the script. With `--runner`, it exits as `sprint run` does.
+
 Examples:
   callsheet demo
-  callsheet demo ~/callsheet-demo      keep the project in this folder")]
+  callsheet demo ~/callsheet-demo      keep the project in this directory
+  callsheet demo --runner claude       the same sprint with Claude Code, which needs an account
+  callsheet demo --compose             how prompts are composed, sealed and proven")]
 pub(crate) struct Args {
-    /// The folder of the project [default: a new temporary one]
+    /// The directory of the project [default: a new temporary one]
     dir: Option<PathBuf>,
+
+    /// Compose and seal prompts instead, prove them, and run an agent on one
+    #[arg(long, conflicts_with = "runner")]
+    compose: bool,
+
+    /// Run the sprint with this agent instead of the script
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AGENTS))]
+    runner: Option<String>,
 }
 
+/// Lists files of a demo: where each goes in the project, and the file here that has its text.
 macro_rules! demo_files {
-    ($($path:literal => $file:literal),* $(,)?) => {
-        [$(($path, include_str!(concat!("demo/", $file)))),*]
+    ($folder:literal; $($path:literal => $file:literal),* $(,)?) => {
+        [$(($path, include_str!(concat!($folder, $file)))),*]
     };
 }
-
-const FILES: [(&str, &str); 14] = demo_files![
-    "_bmad-output/planning-artifacts/sprint-project-context.md" => "project-context.md",
-    "_bmad-output/implementation-artifacts/sprint-2a-1.md" => "story-2a-1.md",
-    "_bmad-output/implementation-artifacts/sprint-2a-1-discovery-story.md" => "discovery-2a-1.md",
-    "_bmad-output/implementation-artifacts/sprint-2a-10.md" => "story-2a-10.md",
-    "README.md" => "README.md",
-    "CLAUDE.md" => "CLAUDE.md",
-    "profile.md" => "profile.md",
-    "src/login.rs" => "login.rs.txt",
-    "src/session.rs" => "session.rs.txt",
-    "layers.yaml" => "layers.yaml",
-    "messages.yaml" => "messages.yaml",
-    "first.yaml" => "first.yaml",
-    "retry.yaml" => "retry.yaml",
-    "agent.toml" => "agent.toml",
-];
-
-/// The runner of the demo: it plays a script, so that there is no need of a model.
-const RUNNER: &str = "\n[runners.demo]\nadapter = \"scripted\"\nscript = \"agent.toml\"\n";
-
-/// A step: what it shows, the command that does the same, and how to compose it.
-struct Step {
-    title: &'static str,
-    command: &'static str,
-    recipe: &'static str,
-    define: &'static [&'static str],
-    input: Option<&'static str>,
-    budget: Option<usize>,
-}
-
-const STEPS: [Step; 6] = [
-    Step {
-        title: "Files that belong to a story, as XML for a system prompt",
-        command: "callsheet inject --command dev-story --story 2a-1 --discovery --seal",
-        recipe: "injection",
-        define: &[
-            "command_name=dev-story",
-            "story_keys:=[\"2a-1\"]",
-            "additional_files:=[]",
-            "include_discovery:=true",
-        ],
-        input: None,
-        budget: None,
-    },
-    Step {
-        title: "Identity, project context and task, as a system prompt in layers",
-        command: "callsheet compose layers --input layers.yaml --seal",
-        recipe: "layers",
-        define: &[],
-        input: Some("layers.yaml"),
-        budget: None,
-    },
-    Step {
-        title: "One step of a workflow, as messages without a real path",
-        command: "callsheet compose messages --input messages.yaml --format text --seal",
-        recipe: "messages",
-        define: &[],
-        input: Some("messages.yaml"),
-        budget: None,
-    },
-    Step {
-        title: "A task, as an agent gets it first",
-        command: "callsheet compose run --input first.yaml --seal",
-        recipe: "run",
-        define: &[],
-        input: Some("first.yaml"),
-        budget: None,
-    },
-    Step {
-        title: "A task that is tried again, with the facts of the run before",
-        command: "callsheet compose run --input retry.yaml --seal",
-        recipe: "run",
-        define: &[],
-        input: Some("retry.yaml"),
-        budget: None,
-    },
-    Step {
-        title: "A source tree as one prompt, within a budget",
-        command: "callsheet pack src --byte-budget 650 --seal",
-        recipe: "pack",
-        define: &["globs:=[\"src\"]"],
-        input: None,
-        budget: Some(650),
-    },
-];
-
-/// The steps that are the first and the second attempt at one task.
-const ATTEMPTS: (usize, usize) = (3, 4);
-
-/// The command that hands the first attempt to the agent of the demo.
-const EXEC: &str = "callsheet exec run --input first.yaml";
-
-/// What is worth a second look in that run.
-const WHAT_IT_SAID: &str = "
-The agent said that every test passes. That is its claim: `callsheet log` has it, and the facts above do not depend on it.
-
-";
-
-const NEXT: &str = "
-  callsheet runs                                   which agents ran, and what came of it
-  callsheet prompts                                what is sealed
-  callsheet why --text 'Session tokens'            which prompts carried a text, and where it came from
-  callsheet search lock address                    sealed texts by their words
-  callsheet explain layers --input layers.yaml     which section costs what
-  callsheet recipe eject layers --as mine          change the recipe itself
-  callsheet --help                                 everything else
-";
+use demo_files;
 
 impl Args {
     pub(crate) fn run(self, out: Output) -> Result<ExitCode, Failure> {
@@ -159,129 +58,19 @@ impl Args {
                 .map_err(|cause| Failure::refused("cannot make a temporary folder", &cause))?
                 .keep(),
         };
-        make_project(&folder)?;
-        let shown = folder.display();
-        say(out, &format!("A small project stands in {shown}\n\n"))?;
-        let mut project = Project::find(Some(&folder))?;
-        if project.settings.store.take().is_some() {
-            out.note("the demo seals into a file of its own; `CALLSHEET_STORE` is not used");
+        if self.compose {
+            compose::run(&folder, out)
+        } else {
+            sprint::run(&folder, self.runner.as_deref(), out)
         }
-        let (mut documents, mut ids) = (Vec::new(), Vec::new());
-        for (number, step) in STEPS.iter().enumerate() {
-            let mut composed = step.compose(&folder, &project)?;
-            step.show(number + 1, &mut composed.composition, out)?;
-            if let Some(seal) = composed.seal {
-                let sealed = store::seal(&project, seal)?;
-                sealed.tell(out);
-                ids.push(sealed.id);
-            }
-            say(out, "\n")?;
-            documents.push(composed.composition.document());
-        }
-        let steps = kept::steps(&project, ids[ATTEMPTS.0], ids[ATTEMPTS.1])?;
-        for (number, step) in (STEPS.len() + 1..).zip(&steps) {
-            let heading = heading(&format!("{number}. {}", step.title));
-            say(out, &told(&heading, &step.command, &step.text))?;
-            say(out, "\n")?;
-        }
-        let run = self::run_agent(&project, ids[ATTEMPTS.0], out)?;
-        let number = STEPS.len() + steps.len() + 1;
-        let heading = heading(&format!("{number}. The first attempt, handed to an agent"));
-        let facts = crate::run::facts(&run);
-        say(out, &told(&heading, EXEC, &facts))?;
-        say(out, WHAT_IT_SAID)?;
-        if out.json {
-            let root = folder.display().to_string();
-            let mut document = json!({
-                "schema": "callsheet.demo/1", "root": root, "compositions": documents, "prompts": ids, "run": run,
-            });
-            for step in steps {
-                document[step.name] = step.document;
-            }
-            out.document(&document)?;
-        }
-        let next = self::heading("What to try next");
-        say(out, &format!("{next}\n  cd {shown}{NEXT}"))?;
-        Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Hands a sealed prompt to the agent of the demo and returns the document of the run.
-fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failure> {
-    let opened = store::open(project)?;
-    let (_, seal) = opened.sealed(sealed.as_str())?;
-    let sandbox = sandbox::of(project, Place::Project)?;
-    let runners = project.runners();
-    let mut runner = runners.resolve("demo", project.root(), sandbox.is_some())?;
-    let errand = Errand {
-        sealed,
-        texts: Texts {
-            prompt: seal.rendered()?,
-            system: None,
-        },
-        script: crate::run::script(project, &runner)?,
-        sandbox,
-        probe: false,
-        kind: RunKind::First,
-        parent: None,
-        task: None,
-        claim: None,
-    };
-    let quiet = Output {
-        talk: Talk::Quiet,
-        ..out
-    };
-    Ok(document(&errand.run(project, &mut runner, quiet)?.run))
-}
-
-impl Step {
-    fn compose(&self, folder: &Path, project: &Project) -> Result<Composed, Failure> {
-        let input = InputArgs {
-            input: self
-                .input
-                .map(|file| folder.join(file).display().to_string()),
-            define: self
-                .define
-                .iter()
-                .map(|define| (*define).to_owned())
-                .collect(),
-            prompts_dir: None,
-        };
-        let budget = BudgetArgs {
-            byte_budget: self.budget,
-            ..BudgetArgs::default()
-        };
-        input.compose_for(project, self.recipe, &budget.options(false), Keeping::Seal)
+/// Makes sure that a demo keeps what it makes in a file of its own.
+fn own_store(project: &mut Project, out: Output) {
+    if project.settings.store.take().is_some() {
+        out.note("the demo seals into a file of its own; `CALLSHEET_STORE` is not used");
     }
-
-    fn show(
-        &self,
-        number: usize,
-        composition: &mut Composition,
-        out: Output,
-    ) -> Result<(), Failure> {
-        let encoding = BudgetArgs::default().encoding;
-        composition.manifest.count(encoding, &composition.text);
-        let heading = heading(&format!("{number}. {}", self.title));
-        let table = report::table(&composition.manifest);
-        let result = format!("{}\n\n{}", composition.text.trim_end(), table.trim_end());
-        say(out, &told(&heading, self.command, &result))?;
-        tell(
-            composition,
-            None,
-            Output {
-                talk: out.talk.min(Talk::Normal),
-                ..out
-            },
-        )
-    }
-}
-
-/// Returns a step as it is told: what it is about, the command, and what that gives.
-fn told(heading: &str, command: &str, result: &str) -> String {
-    let dim = Style::new().dimmed();
-    let result = result.trim_end();
-    format!("{heading}\n{dim}$ {command}{dim:#}\n\n{result}\n")
 }
 
 /// Tells the story on stdout, which a document has for itself.
@@ -308,10 +97,9 @@ fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(folder).map_err(refused)
 }
 
-fn make_project(folder: &Path) -> Result<(), Failure> {
-    write_file(&folder.join(FILE), format!("{SETTINGS}{RUNNER}"))?;
-    set_up(folder)?;
-    for (path, text) in FILES {
+/// Writes the files of a demo, with the directories above them.
+fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<(), Failure> {
+    for (path, text) in files {
         let file = folder.join(path);
         if let Some(parent) = file.parent() {
             std::fs::create_dir_all(parent).map_err(|cause| {
@@ -320,7 +108,5 @@ fn make_project(folder: &Path) -> Result<(), Failure> {
         }
         write_file(&file, text)?;
     }
-    // Without git there is less to observe, and nothing else is missing.
-    let _ = git::begin(folder);
     Ok(())
 }

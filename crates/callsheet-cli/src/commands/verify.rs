@@ -178,6 +178,7 @@ impl Proof {
 /// Returns the word for one of what was checked.
 fn singular(noun: &str) -> &str {
     match noun {
+        "batches" => "batch",
         "branches" => "branch",
         "dependencies" => "dependency",
         _ => noun.strip_suffix('s').unwrap_or(noun),

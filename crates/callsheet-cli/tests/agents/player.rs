@@ -267,7 +267,7 @@ fn a_bad_script_is_refused_before_anything_is_done() {
         "[[stepps]]\n",
     ];
     insta::assert_snapshot!(texts.map(refused).join("\n"), @"
-    s.toml:4: unknown name `sya`, expected one of `say`, `think`, `call`, `write`, `replace`, `delete`, `wait_ms`, `usage`, `error`, `limit`, `stderr`, `raw`, `read_prompt`, `exit`, `crash`, `hang`
+    s.toml:4: unknown name `sya`, expected one of `say`, `think`, `call`, `run`, `write`, `replace`, `delete`, `wait_ms`, `usage`, `error`, `limit`, `stderr`, `raw`, `read_prompt`, `exit`, `crash`, `hang`
     s.toml:3: a step needs exactly one key, such as `say`
     s.toml:3: a step needs exactly one key, such as `say`
     s.toml:4: invalid type: integer `1`, expected a string
@@ -280,7 +280,7 @@ fn a_bad_script_is_refused_before_anything_is_done() {
     s.toml:3: `../x` is not the path of a file below the working directory
     s.toml:3: `/x` is not the path of a file below the working directory
     s.toml:3: unclosed array table, expected `]`
-    s.toml:3: unknown field `stepps`, expected one of `raw_only`, `model`, `steps`
+    s.toml:3: unknown field `stepps`, expected one of `raw_only`, `model`, `steps`, `scenes`
     ");
 }
 

@@ -3,9 +3,10 @@
 use crate::project::{Project, words};
 
 /// Every command once, those with a verdict twice.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "init",
-    "demo demo",
+    "demo todo",
+    "demo --compose shop",
     "compose layers -D rules=a",
     "inject --command dev --story 2a-1",
     "pack a.txt",
@@ -51,7 +52,8 @@ fn every_command_names_the_shape_of_its_document() {
     }
     insta::assert_snapshot!(shapes, @r"
     init: 0 callsheet.init/1
-    demo demo: 0 callsheet.demo/1
+    demo todo: 0 callsheet.demo-sprint/1
+    demo --compose shop: 0 callsheet.demo/1
     compose layers -D rules=a: 0 callsheet.composition/1
     inject --command dev --story 2a-1: 0 callsheet.composition/1
     pack a.txt: 0 callsheet.composition/1

@@ -185,7 +185,10 @@ fn what_is_shown_is_what_was_handed_over() {
 #[test]
 fn messages_are_shown_as_they_were_handed_over() {
     let project = Project::new();
-    assert_eq!(project.run(&["demo", "shop", "-q"]).code(), Some(0));
+    assert_eq!(
+        project.run(&["demo", "--compose", "shop", "-q"]).code(),
+        Some(0)
+    );
     let compose = [
         "-C",
         "shop",

@@ -228,7 +228,7 @@ fn an_unknown_recipe_is_no_verdict() {
     exit: 2
     --- stderr
     error: no recipe named `nope`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     ");
 }
 
@@ -290,6 +290,7 @@ fn problems_of_all_recipes_are_told_at_once() {
     sprint/dev-story         built in                 Sprint: implement one story
     sprint/discovery         built in                 Sprint: explore the code that the stories touch
     sprint/project-context   built in                 Sprint: write the project context that all other phases are given
+    sprint/resolve-conflict  built in                 Sprint: resolve the conflicts of a merge
     sprint/story-review      built in                 Sprint: review the story files and fix them
     sprint/tech-spec         built in                 Sprint: write tech specs
     sprint/tech-spec-review  built in                 Sprint: review the tech specs and fix them

@@ -54,6 +54,7 @@ fn it_is_listed_shown_and_checked() {
     sprint/dev-story         built in                    Sprint: implement one story
     sprint/discovery         built in                    Sprint: explore the code that the stories touch
     sprint/project-context   built in                    Sprint: write the project context that all other phases are given
+    sprint/resolve-conflict  built in                    Sprint: resolve the conflicts of a merge
     sprint/story-review      built in                    Sprint: review the story files and fix them
     sprint/tech-spec         built in                    Sprint: write tech specs
     sprint/tech-spec-review  built in                    Sprint: review the tech specs and fix them
@@ -152,6 +153,7 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     sprint/dev-story         built in                  Sprint: implement one story
     sprint/discovery         built in                  Sprint: explore the code that the stories touch
     sprint/project-context   built in                  Sprint: write the project context that all other phases are given
+    sprint/resolve-conflict  built in                  Sprint: resolve the conflicts of a merge
     sprint/story-review      built in                  Sprint: review the story files and fix them
     sprint/tech-spec         built in                  Sprint: write tech specs
     sprint/tech-spec-review  built in                  Sprint: review the tech specs and fix them

@@ -122,15 +122,18 @@ fn the_settings_of_a_new_project_are_all_there_as_comments() {
 }
 
 #[test]
-fn the_demo_tells_its_story() {
+fn the_demo_of_prompts_tells_its_story() {
     let project = Project::new();
-    insta::assert_snapshot!("the_demo", project.callsheet(&["demo", "shop"]));
+    insta::assert_snapshot!(
+        "the_demo",
+        project.callsheet(&["demo", "--compose", "shop"])
+    );
 }
 
 #[test]
-fn what_the_demo_proposes_works() {
+fn what_the_demo_of_prompts_proposes_works() {
     let project = Project::new();
-    let told = project.run(&["demo", "other"]).text();
+    let told = project.run(&["demo", "--compose", "other"]).text();
     let commands = told.lines().filter_map(|line| {
         let proposed = line.trim_start().strip_prefix("callsheet ");
         line.strip_prefix("$ callsheet ")
@@ -171,7 +174,7 @@ fn the_demo_uses_no_server() {
         "CALLSHEET_STORE",
         "postgres://nobody:secret@127.0.0.1:1/none",
     );
-    let run = project.run(&["demo", "shop"]);
+    let run = project.run(&["demo", "--compose", "shop"]);
     assert_eq!(run.code(), Some(0));
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(
@@ -213,7 +216,7 @@ fn the_demo_makes_a_folder_of_its_own() {
     project.file("tmp/.keep", "");
     let folder = project.path("tmp").display().to_string();
     project.variable("TMPDIR", &folder);
-    let document = project.run(&["demo", "--json"]).json();
+    let document = project.run(&["demo", "--compose", "--json"]).json();
     let root = document["root"].as_str().unwrap_or_default();
     assert!(
         root.starts_with(&format!("{folder}/callsheet-demo-")),

@@ -199,7 +199,7 @@ fn an_unknown_recipe_like_no_other() {
     exit: 2
     --- stderr
     error: no recipe named `zzz`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     ");
 }
 
@@ -214,7 +214,7 @@ fn a_recipe_of_the_project_is_among_the_known_ones_once() {
     exit: 2
     --- stderr
     error: no recipe named `zzz`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     ");
 }
 

@@ -203,7 +203,7 @@ fn a_target_that_is_neither_file_nor_recipe() {
     exit: 2
     --- stderr
     error: no recipe named `prmpt.txt`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     ");
 }
 

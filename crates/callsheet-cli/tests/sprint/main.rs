@@ -8,8 +8,22 @@ mod project;
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod desk;
 
+#[path = "../cli/database.rs"]
+#[expect(dead_code, reason = "other tests use what these do not")]
+mod database;
+
+mod around;
 mod board;
+mod demo;
+mod failures;
+mod golden;
+mod killed;
 mod log_event;
 mod parallel;
 mod parse;
 mod phases;
+mod play;
+mod scope;
+mod server;
+mod stops;
+mod variants;

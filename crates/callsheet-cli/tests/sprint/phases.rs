@@ -178,6 +178,22 @@ fn the_first_scene_that_fits_is_played() {
     assert_eq!(stage.desk.project.read("src/1-1.txt"), "1-1,1-2\n");
 }
 
+#[test]
+fn a_scene_can_ask_for_a_text_of_the_prompt() {
+    let stage = Stage::new(
+        r#"
+[[scenes]]
+prompt = "Do something else."
+steps = [{ say = "no" }]
+
+[[scenes]]
+prompt = "Do it."
+steps = [{ read_prompt = true }, { say = "yes" }]
+"#,
+    );
+    assert_eq!(stage.spoken(&stage.play(None)), "yes");
+}
+
 fn stderr(stage: &Stage, run: &Run) -> String {
     let records =
         block_on((stage.store).log_since(run.id, 0, 1000, Some(callsheet_store::Stream::Stderr)));
@@ -232,7 +248,7 @@ fn bad_scenes_are_refused_with_their_line() {
     insta::assert_snapshot!(refused("[[scenes]]\nstep = []\n"), @"
     exit: 2
     --- stderr
-    error: agent.toml:2: unknown field `step`, expected one of `phase`, `story`, `stories`, `attempt`, `steps`
+    error: agent.toml:2: unknown field `step`, expected one of `phase`, `story`, `stories`, `attempt`, `prompt`, `steps`
     ");
 }
 

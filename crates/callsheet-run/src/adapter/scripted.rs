@@ -12,6 +12,10 @@ impl Adapter for ScriptedAdapter {
         player::plan(order, "scripted", "--script")
     }
 
+    fn takes_system(&self, _: &[String], _: bool) -> bool {
+        false
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(ScriptedReader::default())
     }

@@ -13,6 +13,8 @@ pub struct Cue {
     pub stories: Vec<String>,
     /// Which attempt it is.
     pub attempt: Option<u32>,
+    /// What the agent was given, where a scene asks about it.
+    pub prompt: String,
 }
 
 impl Cue {
@@ -24,6 +26,7 @@ impl Cue {
             phase: get("CALLSHEET_PHASE").cloned(),
             stories: stories.map(Iterator::collect).unwrap_or_default(),
             attempt: get("CALLSHEET_ATTEMPT").and_then(|attempt| attempt.parse().ok()),
+            prompt: String::new(),
         }
     }
 

@@ -71,6 +71,13 @@ pub fn play_script(
         .map_err(|cause| RunError::refused(format!("cannot read `{}`", file.display()), cause))?;
     let script = Script::parse(&text, &file.display().to_string())?;
     let folder = Folder::open(cwd)?;
+    let mut cue = cue.clone();
+    if script.needs_prompt() {
+        let mut prompt = Vec::new();
+        io::copy(&mut io::stdin().lock(), &mut prompt)
+            .map_err(|cause| RunError::refused("cannot read the prompt", cause))?;
+        cue.prompt = String::from_utf8_lossy(&prompt).into_owned();
+    }
     let stage = Stage {
         out,
         err,
@@ -82,7 +89,7 @@ pub fn play_script(
         failed: false,
         last: None,
     };
-    stage.play(&script, cue)
+    stage.play(&script, &cue)
 }
 
 /// Where a script is played, and what has happened so far.

@@ -45,6 +45,7 @@ struct Scene {
     story: Option<String>,
     stories: Option<Vec<String>>,
     attempt: Option<u32>,
+    prompt: Option<String>,
     #[serde(default)]
     steps: Vec<Spanned<Step>>,
 }
@@ -60,6 +61,7 @@ impl Scene {
             && (self.story.as_ref()).is_none_or(|story| cue.stories.contains(story))
             && (self.stories.as_ref()).is_none_or(|stories| *stories == cue.stories)
             && (self.attempt).is_none_or(|attempt| cue.attempt == Some(attempt))
+            && (self.prompt.as_ref()).is_none_or(|text| cue.prompt.contains(text))
     }
 }
 
@@ -230,6 +232,11 @@ impl Script {
     /// Returns where a step is written, as `file:line`.
     pub(super) fn place(&self, step: &Spanned<Step>) -> String {
         format!("{}:{}", self.name, line(&self.lines, Some(step.span())))
+    }
+
+    /// Tells whether a scene asks what is in the prompt.
+    pub(super) fn needs_prompt(&self) -> bool {
+        self.scenes.iter().any(|scene| scene.prompt.is_some())
     }
 
     /// Returns the steps that are played, and whether they are those of a scene: the first one that fits, else those above.

@@ -16,7 +16,7 @@ use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
 use super::files::Files;
 use super::scope::{self, Bounds};
-use super::spot::{Spot, uncommitted};
+use super::spot::Spot;
 use crate::account::Asker;
 use crate::document::{Status, document};
 use crate::drive::{self, Job, Live, PhaseJob, Watcher};
@@ -35,10 +35,18 @@ pub(super) struct Assignment<'a> {
     pub(super) conflicts: Vec<String>,
     /// The path of the board.
     pub(super) board: String,
-    /// The violations of the try before.
-    pub(super) earlier: Vec<String>,
     /// What it may not touch.
     pub(super) excluded: Option<ScopeGlobs>,
+    /// The runs of the cycle for any of its stories, the oldest first.
+    pub(super) earlier: Vec<Run>,
+}
+
+/// What agents have changed and may not, and where it can be seen as it was.
+#[derive(Debug, Default)]
+struct Touched {
+    paths: BTreeSet<String>,
+    /// The commit that was checked out before the first of them.
+    head: Option<String>,
 }
 
 impl Assignment<'_> {
@@ -186,7 +194,7 @@ impl Assignment<'_> {
             exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
             termination: word("termination"),
             missing_marker: false,
-            violations: self.earlier.clone(),
+            violations: self.violations(&run)?,
             changed_files: changed_files(&run),
         });
         Ok(brief)
@@ -228,28 +236,37 @@ impl Assignment<'_> {
         }
     }
 
-    /// Returns the paths that the agent changed and may not change, and those of earlier tries that it left as they were.
-    ///
-    /// A path that is as the last commit has it was taken back, by whomever.
+    /// Returns what was changed and may not be. What an earlier agent did counts until it is as it was before.
     fn violations(&self, run: &Run) -> Result<Vec<String>, RunError> {
-        let changed = changed_files(run).into_iter();
-        let mut found = self.beyond(run, &changed.chain(self.earlier.clone()).collect())?;
-        if found.is_empty() {
-            return Ok(found);
-        }
-        let outcome = run.outcome.as_ref();
-        let head = |field: &str| outcome.and_then(|outcome| outcome[field].as_str());
-        if head("head") == head("start_head")
-            && let Some(repository) = self.repository()?
-        {
-            let standing = uncommitted(&repository, "all")?;
-            found.retain(|path| standing.contains(path));
-        }
-        Ok(found)
+        let touched = self.touched()?;
+        let mut violations = match (self.repository()?, &touched.head) {
+            (Some(repository), Some(head)) if !touched.paths.is_empty() => {
+                let differing = commit::differing(&repository, head)?;
+                touched.paths.intersection(&differing).cloned().collect()
+            }
+            _ => touched.paths.clone(),
+        };
+        let mine = self.beyond(run)?.into_iter();
+        violations.extend(mine.filter(|path| !touched.paths.contains(path)));
+        Ok(violations.into_iter().collect())
     }
 
-    /// Returns the paths that are beyond what was agreed when the agent was started, whatever it made of the file of its story.
-    fn beyond(&self, run: &Run, changed: &BTreeSet<String>) -> Result<Vec<String>, RunError> {
+    /// Returns what agents before it have changed and may not.
+    fn touched(&self) -> Result<Touched, RunError> {
+        let mut touched = Touched::default();
+        for run in &self.earlier {
+            let paths = self.beyond(run)?;
+            if !paths.is_empty() && touched.paths.is_empty() {
+                touched.head = document(run)["start_head"].as_str().map(str::to_owned);
+            }
+            touched.paths.extend(paths);
+        }
+        Ok(touched)
+    }
+
+    /// Returns the paths that a run changed beyond what was agreed when it was started, whatever it made of the file of its
+    /// story.
+    fn beyond(&self, run: &Run) -> Result<Vec<String>, RunError> {
         let request = run.request.as_ref();
         let agreed = request.and_then(|request| request["write_scope"].as_array());
         let agreed = agreed.into_iter().flatten().filter_map(Value::as_str);
@@ -262,7 +279,7 @@ impl Assignment<'_> {
             },
             prefix: &commit::prefix(self.stage.root),
         };
-        bounds.beyond(changed)
+        bounds.beyond(&changed_files(run))
     }
 
     fn repository(&self) -> Result<Option<Repository>, RunError> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use callsheet::sprint::machine::Verified;
 
+use super::ours::Ours;
 use super::spot::uncommitted;
 use crate::repository::Repository;
 use crate::{Bounds, RunError};
@@ -18,8 +19,8 @@ const MOST_NAMED: usize = 5;
 pub(super) struct Expected<'a> {
     /// The commit that was checked out before.
     pub(super) baseline: Option<&'a str>,
-    /// Paths that agents have changed for the stories, and those that a sprint itself changes.
-    pub(super) paths: &'a BTreeSet<String>,
+    /// The paths that it may have.
+    pub(super) ours: &'a Ours,
     /// The ref that keeps a commit which is taken back.
     pub(super) lost: &'a str,
     /// The directory of what the program keeps for the project.
@@ -61,7 +62,7 @@ pub(super) fn verify(
     let Some(head) = head.filter(|head| Some(head.as_str()) != expected.baseline) else {
         let left = uncommitted(repository, "all")?;
         let mut left: Vec<&str> = left.iter().map(String::as_str).collect();
-        left.retain(|path| expected.paths.contains(*path));
+        left.retain(|path| expected.ours.is_changed(path));
         if left.is_empty() {
             return Ok(Verified::Nothing);
         }
@@ -81,11 +82,21 @@ pub(super) fn verify(
     let locked = repository.lock(expected.home)?;
     locked.update_ref(&format!("{}/{head}", expected.lost), &head, None)?;
     if let Some(baseline) = expected.baseline {
-        let back = repository.command(&["reset", "--quiet", "--mixed", baseline]);
+        let taken_back = committed(repository, expected.baseline, &head)?;
+        let back = repository.command(&["reset", "--quiet", "--soft", baseline]);
         locked.change(back, BOUNDS)?;
+        // What somebody else has staged, and nobody committed, stays staged.
+        for paths in taken_back.chunks(PATHS_AT_ONCE) {
+            let mut args = vec!["reset", "--quiet", baseline, "--"];
+            args.extend(paths.iter().map(String::as_str));
+            locked.change(repository.command(&args), BOUNDS)?;
+        }
     }
     Ok(Verified::Bad { problem })
 }
+
+/// How many paths git gets at once.
+const PATHS_AT_ONCE: usize = 500;
 
 /// What git may spend on taking a commit back.
 const BOUNDS: Bounds = Bounds {
@@ -93,23 +104,28 @@ const BOUNDS: Bounds = Bounds {
     bytes: 1 << 20,
 };
 
+/// Returns the paths that differ between the baseline and a commit.
+fn committed(
+    repository: &Repository,
+    baseline: Option<&str>,
+    head: &str,
+) -> Result<Vec<String>, RunError> {
+    let mut args = vec!["diff-tree", "-r", "--no-renames", "--name-only", "-z"];
+    args.extend([baseline.unwrap_or(EMPTY_TREE), head]);
+    Ok(paths(&repository.run(&args)?))
+}
+
 /// Tells what is in the commits and belongs to somebody else.
 fn foreign(
     repository: &Repository,
     expected: &Expected<'_>,
     head: &str,
 ) -> Result<Option<String>, RunError> {
-    let range = match expected.baseline {
-        Some(baseline) => vec![baseline, head],
-        None => vec![EMPTY_TREE, head],
-    };
-    let mut args = vec!["diff-tree", "-r", "--no-renames", "--name-only", "-z"];
-    args.extend(range);
-    let committed = paths(&repository.run(&args)?);
+    let committed = committed(repository, expected.baseline, head)?;
     let foreign: Vec<&str> = committed
         .iter()
         .map(String::as_str)
-        .filter(|path| !expected.paths.contains(*path))
+        .filter(|path| !expected.ours.has(path))
         .collect();
     Ok((!foreign.is_empty()).then(|| {
         format!(
@@ -126,6 +142,19 @@ fn is_ancestor(repository: &Repository, before: &str, after: &str) -> bool {
     repository
         .run(&["merge-base", "--is-ancestor", before, after])
         .is_ok()
+}
+
+/// Returns the paths of a work tree that differ from a commit, those that git does not know included.
+pub(super) fn differing(
+    repository: &Repository,
+    commit: &str,
+) -> Result<BTreeSet<String>, RunError> {
+    let known = ["diff", "--no-ext-diff", "--no-textconv", "--no-renames"];
+    let known = [&known[..], &["--name-only", "-z", commit, "--"]].concat();
+    let others = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let mut differing = paths(&repository.run(&known)?);
+    differing.extend(paths(&repository.run(&others)?));
+    Ok(differing.into_iter().collect())
 }
 
 fn paths(said: &[u8]) -> Vec<String> {

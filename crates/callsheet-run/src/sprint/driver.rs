@@ -12,15 +12,12 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use callsheet::sprint::machine::{
-    Action, ActionId, AgentEnded, AgentOrder, Batch, BatchStatus, Input, StopPolicy, Todo,
+    Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
-use callsheet::story::Match;
-use callsheet_store::{
-    BatchClaim, BatchStatus as StoredStatus, NewEvent, Progress, Project, Store, block_on,
-};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, changed_files, excluded};
+use super::agent::{Assignment, excluded};
 use super::crew::Crew;
 use super::errand::Errand;
 use super::spot::Spot;
@@ -31,7 +28,7 @@ use crate::{CheckSetting, RunError, WorkspaceSettings};
 /// How long a claim on a batch lasts without a heartbeat.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 
-/// How often somebody looks whether the batch is to stop.
+/// How long an answer is waited for before something else is looked at.
 const TICK: Duration = Duration::from_millis(200);
 
 /// How often the claim is renewed.
@@ -220,9 +217,7 @@ impl<'a> Driver<'a> {
         };
         let (store, told) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
-            Some(status) => {
-                block_on(store.end_batch(&self.claim, self.seq, stored(status), progress))?
-            }
+            Some(status) => block_on(store.end_batch(&self.claim, self.seq, status, progress))?,
             None => block_on(store.record(&self.claim, self.seq, progress))?,
         };
         self.seq = recorded.seq;
@@ -313,6 +308,7 @@ impl<'a> Driver<'a> {
     fn assign(&mut self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
         let spot = self.spot(action.cycle)?;
         let cycle = action.cycle.and_then(|number| self.batch.running(number));
+        let earlier = self.runs_of(action.cycle, &order.keys)?;
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
@@ -320,19 +316,10 @@ impl<'a> Driver<'a> {
             order: order.clone(),
             conflicts: cycle.map_or_else(Vec::new, |cycle| cycle.conflicts().to_vec()),
             board: self.board.path().to_owned(),
-            earlier: self.earlier(action.cycle, order),
             excluded: excluded(self.stage.exclude)?,
+            earlier,
             spot,
         })
-    }
-
-    /// Returns the violations of the try before.
-    fn earlier(&self, cycle: Option<u32>, order: &AgentOrder) -> Vec<String> {
-        let mut records = self.batch.records().iter().rev();
-        let before = records.find(|record| {
-            record.cycle == cycle && record.phase == order.phase && record.keys == order.keys
-        });
-        before.map_or_else(Vec::new, |record| record.ended.violations.clone())
     }
 
     /// Returns what is known of an agent that a process which is gone has run.
@@ -356,33 +343,15 @@ impl<'a> Driver<'a> {
         }))
     }
 
-    /// Returns the paths that agents changed for stories.
-    ///
-    /// An agent that worked on several stories has changed files of all of them; those that name another story are not meant.
-    pub(super) fn paths_of(
-        &self,
-        cycle: Option<u32>,
-        keys: &[String],
-    ) -> Result<BTreeSet<String>, RunError> {
-        let mut paths = BTreeSet::new();
-        let Some(cycle) = cycle.and_then(|number| self.batch.running(number)) else {
-            return Ok(paths);
-        };
-        let mut others = cycle.keys();
-        others.retain(|key| !keys.contains(key));
-        let (mine, others) = (Match::new(keys, false), Match::new(&others, false));
-        for (stories, run) in cycle.runs() {
-            if !stories.iter().any(|key| keys.contains(key)) {
-                continue;
-            }
-            let run = block_on(self.stage.store.run(self.stage.project, run))?;
-            let changed = changed_files(&run).into_iter().filter(|path| {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                mine.hits(name) || !others.hits(name)
-            });
-            paths.extend(changed);
-        }
-        Ok(paths)
+    /// Returns the runs of a cycle for any of these stories, the oldest first.
+    fn runs_of(&self, cycle: Option<u32>, keys: &[String]) -> Result<Vec<Run>, RunError> {
+        let cycle = cycle.and_then(|number| self.batch.running(number));
+        let runs = cycle
+            .into_iter()
+            .flat_map(callsheet::sprint::machine::Cycle::runs);
+        let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
+        mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
+            .collect()
     }
 }
 
@@ -397,15 +366,6 @@ fn start<'s>(
         // Nobody listens any more where the driver has failed.
         let _ = sender.send(work());
     });
-}
-
-fn stored(status: BatchStatus) -> StoredStatus {
-    match status {
-        BatchStatus::Completed => StoredStatus::Completed,
-        BatchStatus::AllDone => StoredStatus::AllDone,
-        BatchStatus::Stopped => StoredStatus::Stopped,
-        BatchStatus::Error => StoredStatus::Error,
-    }
 }
 
 fn policy(word: &str) -> StopPolicy {

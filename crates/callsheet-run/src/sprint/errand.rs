@@ -1,6 +1,5 @@
 //! The worktrees of cycles in the hands of the driver, and what is done there and may take long: commits and merges.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -9,6 +8,7 @@ use callsheet::sprint::machine::{Action, Input, Todo};
 use super::commit::{self, Expected};
 use super::driver::Driver;
 use super::files::{Files, Given};
+use super::ours::Ours;
 use super::spot::Spot;
 use crate::RunError;
 
@@ -17,7 +17,7 @@ pub(super) struct Errand<'a> {
     pub(super) spot: Arc<Spot<'a>>,
     pub(super) action: Action,
     /// What the commits of the cycle may have, beside what the worktree was given.
-    pub(super) paths: BTreeSet<String>,
+    pub(super) ours: Option<Ours>,
     /// The ref that keeps a commit which is taken back.
     pub(super) lost: String,
 }
@@ -32,7 +32,7 @@ impl Errand<'_> {
     }
 
     /// Does it; what cannot be done ends the batch.
-    pub(super) fn run(&self, stops: &AtomicUsize) -> Result<Input, RunError> {
+    pub(super) fn run(mut self, stops: &AtomicUsize) -> Result<Input, RunError> {
         match self.done(stops) {
             Err(RunError::Store(error)) => Err(error.into()),
             Err(error) => Ok(Input::Refused {
@@ -43,18 +43,20 @@ impl Errand<'_> {
         }
     }
 
-    fn done(&self, stops: &AtomicUsize) -> Result<Input, RunError> {
+    fn done(&mut self, stops: &AtomicUsize) -> Result<Input, RunError> {
         let (action, spot) = (self.action.id, &self.spot);
         spot.ready()?;
         Ok(match &self.action.todo {
             Todo::VerifyCommit { baseline, .. } => {
                 spot.ground().disarm()?;
-                let mut paths = self.paths.clone();
+                let Some(ours) = self.ours.as_mut() else {
+                    return Err(RunError::Input("nothing belongs to the stories".to_owned()));
+                };
                 let given = Given::of(spot.ground()).unwrap_or_default();
-                paths.extend(given.paths().cloned());
+                ours.allow(given.paths().cloned());
                 let expected = Expected {
                     baseline: baseline.as_deref(),
-                    paths: &paths,
+                    ours,
                     lost: &self.lost,
                     home: spot.stage.home,
                 };
@@ -80,14 +82,14 @@ impl<'a> Driver<'a> {
         spot: Arc<Spot<'a>>,
         action: &Action,
     ) -> Result<Errand<'a>, RunError> {
-        let paths = match &action.todo {
-            Todo::VerifyCommit { keys, .. } => self.committable(action.cycle, keys)?,
-            _ => BTreeSet::new(),
+        let ours = match &action.todo {
+            Todo::VerifyCommit { keys, .. } => Some(self.ours(keys)?),
+            _ => None,
         };
         Ok(Errand {
             spot,
             action: action.clone(),
-            paths,
+            ours,
             lost: self.lost(),
         })
     }

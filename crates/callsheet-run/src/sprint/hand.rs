@@ -1,7 +1,5 @@
 //! What the driver does with its own hands: the context, the board, the commit, the archive.
 
-use std::collections::BTreeSet;
-
 use callsheet::sprint::machine::{Action, ActionId, Chosen, Cycle, Input, Spec, Todo, Verified};
 use callsheet::sprint::{Board, Epics, Markers, Phase, Status, TechSpec, Word, next_where};
 use callsheet::story::Match;
@@ -218,23 +216,6 @@ impl Driver<'_> {
         format!("refs/callsheet/lost/sprint-{}", self.claim.batch.id)
     }
 
-    /// Returns the paths that a commit of stories may have.
-    pub(super) fn committable(
-        &self,
-        cycle: Option<u32>,
-        keys: &[String],
-    ) -> Result<BTreeSet<String>, RunError> {
-        let mut paths = self.paths_of(cycle, keys)?;
-        let prefix = commit::prefix(self.stage.root);
-        let own = self.files().own();
-        paths.extend(own.map(|path| format!("{prefix}{path}")));
-        // Files that earlier cycles of the sprint moved belong to it, whoever commits them.
-        for cycle in self.batch.ended_cycles() {
-            paths.extend(cycle.moved().map(|path| format!("{prefix}{path}")));
-        }
-        Ok(paths)
-    }
-
     fn verify(
         &self,
         action: &Action,
@@ -242,11 +223,11 @@ impl Driver<'_> {
         baseline: Option<&str>,
     ) -> Result<Input, RunError> {
         let stage = self.stage;
-        let paths = self.committable(action.cycle, keys)?;
+        let ours = self.ours(keys)?;
         let lost = self.lost();
         let expected = Expected {
             baseline,
-            paths: &paths,
+            ours: &ours,
             lost: &lost,
             home: stage.home,
         };

@@ -15,6 +15,7 @@ mod errand;
 mod files;
 mod hand;
 mod land;
+mod ours;
 mod scope;
 mod settings;
 mod spot;

@@ -1,6 +1,5 @@
 //! What stories declare that they write: found in their files, compared, and held against what an agent changed.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use callsheet::Root;
@@ -71,7 +70,7 @@ pub(super) struct Bounds<'a> {
 
 impl Bounds<'_> {
     /// Returns the paths that the agent may not change.
-    pub(super) fn beyond(&self, changed: &BTreeSet<String>) -> Result<Vec<String>, RunError> {
+    pub(super) fn beyond(&self, changed: &[String]) -> Result<Vec<String>, RunError> {
         let globs = ScopeGlobs::new("write_scope", self.scope);
         let globs = globs.map_err(|error| RunError::Input(error.to_string()))?;
         let is_beyond = |path: &&String| {

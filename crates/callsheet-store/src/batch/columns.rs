@@ -1,6 +1,6 @@
 //! The row of a batch: read as a whole, changed as a whole, and covered by one mark.
 
-use super::{Batch, BatchState, BatchStatus, BatchStop};
+use super::{Batch, BatchState, BatchStop, parse_status};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::{Id, StoreError, mark};
 
@@ -150,9 +150,7 @@ impl Columns {
             settings,
             started_at: self.started_at,
             state: BatchState::parse(row, &self.state)?,
-            status: status
-                .map(|word| BatchStatus::parse(row, word))
-                .transpose()?,
+            status: status.map(|word| parse_status(row, word)).transpose()?,
             worker: self.worker.clone(),
             attempt: self.attempt,
             lease_until: self.lease_until,

@@ -9,7 +9,7 @@ mod journal;
 mod list;
 mod start;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::db::Row;
@@ -17,6 +17,7 @@ use crate::event::NewEvent;
 use crate::project::Project;
 use crate::{Id, StoreError};
 
+pub use callsheet::sprint::machine::BatchStatus;
 pub(crate) use columns::{COLUMNS, Columns, WIDTH};
 pub(crate) use hold::{action, key};
 pub(crate) use journal::mark_of as mark_of_entry;
@@ -49,36 +50,11 @@ impl BatchState {
     }
 }
 
-/// How a batch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BatchStatus {
-    /// It did as many cycles as it was asked for.
-    Completed,
-    /// It found no story that was left to do.
-    AllDone,
-    /// Somebody asked for it to stop.
-    Stopped,
-    /// It could not go on.
-    Error,
-}
-
-impl BatchStatus {
-    /// Returns the word that is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::AllDone => "all_done",
-            Self::Stopped => "stopped",
-            Self::Error => "error",
-        }
-    }
-
-    fn parse(row: &Row, word: &str) -> Result<Self, StoreError> {
-        let known = [Self::Completed, Self::AllDone, Self::Stopped, Self::Error];
-        let found = known.into_iter().find(|status| status.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is not a status of a batch")))
-    }
+fn parse_status(row: &Row, word: &str) -> Result<BatchStatus, StoreError> {
+    let found = BatchStatus::ALL
+        .into_iter()
+        .find(|status| status.as_str() == word);
+    found.ok_or_else(|| row.damaged(format!("`{word}` is not a status of a batch")))
 }
 
 /// A request to stop a batch.

@@ -37,19 +37,20 @@ impl Args {
                 .hint("`callsheet sprint run` begins one"));
         };
         let (state, _) = fold(&opened.store, &opened.project, &batch)?;
-        end(&opened, batch.id.as_str(), &state, out)?;
+        let report = of(&opened, batch.id.as_str(), &state)?;
+        if out.json {
+            out.document(&report)?;
+        } else {
+            out.text(&text(&report))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Prints what a batch came to.
-pub(super) fn end(opened: &Opened, id: &str, batch: &Batch, out: Output) -> Result<(), Failure> {
+/// Returns what a batch came to.
+pub(super) fn of(opened: &Opened, id: &str, batch: &Batch) -> Result<Value, Failure> {
     let stored = block_on(opened.store.batch(&opened.project, id))?;
-    let document = document(id, batch, (stored.started_at, stored.ended_at));
-    if out.json {
-        return out.document(&document);
-    }
-    out.text(&text(&document))
+    Ok(document(id, batch, (stored.started_at, stored.ended_at)))
 }
 
 /// Returns the report of a batch.
@@ -140,8 +141,28 @@ fn phase_of(record: &PhaseRecord) -> Value {
 }
 
 /// Returns the report as people read it.
-fn text(document: &Value) -> String {
-    let word = |value: &Value| one_line(value.as_str().unwrap_or_default());
+pub(super) fn text(document: &Value) -> String {
+    let mut text = table(document);
+    for story in stories(document) {
+        let (key, reason) = (word(&story["story"]), word(&story["reason"]));
+        if !reason.is_empty() {
+            text.push_str(&format!("{key}: {reason}\n"));
+        }
+        let branch = word(&story["branch"]);
+        if !branch.is_empty() {
+            text.push_str(&format!("{key}: its work is on branch {branch}\n"));
+        }
+    }
+    text + &total(document)
+}
+
+/// Returns the stories of a report.
+pub(crate) fn stories(document: &Value) -> impl Iterator<Item = &Value> {
+    document["stories"].as_array().into_iter().flatten()
+}
+
+/// Returns the table of the stories; nothing where there are none.
+pub(crate) fn table(document: &Value) -> String {
     let mut table = Table::new(&[
         ("STORY", Align::Left),
         ("OUTCOME", Align::Left),
@@ -150,9 +171,9 @@ fn text(document: &Value) -> String {
         ("TOKENS", Align::Right),
         ("COMMIT", Align::Left),
     ]);
-    let stories = document["stories"].as_array().cloned().unwrap_or_default();
-    let mut reasons = String::new();
-    for story in &stories {
+    let mut is_empty = true;
+    for story in stories(document) {
+        is_empty = false;
         let commit = word(&story["commit"]);
         table.row([
             word(&story["story"]),
@@ -162,32 +183,27 @@ fn text(document: &Value) -> String {
             human_tokens(story["tokens"].as_u64().unwrap_or(0)),
             commit.get(..10).unwrap_or(&commit).to_owned(),
         ]);
-        let reason = word(&story["reason"]);
-        if !reason.is_empty() {
-            reasons.push_str(&format!("{}: {reason}\n", word(&story["story"])));
-        }
-        let branch = word(&story["branch"]);
-        if !branch.is_empty() {
-            let key = word(&story["story"]);
-            reasons.push_str(&format!("{key}: its work is on branch {branch}\n"));
-        }
     }
+    if is_empty {
+        String::new()
+    } else {
+        table.render()
+    }
+}
+
+/// Returns the line about the whole batch.
+pub(crate) fn total(document: &Value) -> String {
     let cycles = match document["cycles_completed"].as_u64() {
         Some(1) => "1 cycle".to_owned(),
+        None | Some(0) if document["status"] == "all_done" => "nothing to do".to_owned(),
         cycles => format!("{} cycles", cycles.unwrap_or(0)),
     };
     let cost = document["cost_usd"].as_f64().filter(|cost| *cost > 0.0);
     let cost = cost.map_or_else(String::new, |cost| format!(", ${cost:.2}"));
-    let mut text = if stories.is_empty() {
-        String::new()
-    } else {
-        table.render()
-    };
-    text.push_str(&reasons);
-    text.push_str(&format!(
-        "batch {} {}: {cycles}{cost}\n",
-        word(&document["batch"]),
-        word(&document["status"])
-    ));
-    text
+    let (batch, status) = (word(&document["batch"]), word(&document["status"]));
+    format!("batch {batch} {status}: {cycles}{cost}\n")
+}
+
+fn word(value: &Value) -> String {
+    one_line(value.as_str().unwrap_or_default())
 }

@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
+use callsheet::sprint::board::Board;
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
+use serde_json::Value;
 
 use super::crew::ProgramCrew;
 use super::{dry, report};
@@ -64,48 +66,18 @@ fn cycles(text: &str) -> Result<Cycles, String> {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        // What is wrong with the board is said before anything is kept.
-        let file = super::board_file(project, out)?;
-        let board = super::read(&file, out)?;
-        super::tell_unknown(&file, &board, out);
-        let crew = ProgramCrew::new(project, self.runner.as_deref(), out)?;
+        let (crew, board) = checked(project, self.runner.as_deref(), out)?;
         let rules = self.rules(project, &crew)?;
         if self.dry_run {
             return dry::run(project, &crew, &board, &rules, out);
         }
-        let opened = store::open_to_write(project)?;
-        store::make_folder(project)?;
-        let program = std::env::current_exe()
-            .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
-        let (root, environment) = (run::real(project.root())?, run::environment());
-        let stage = Stage {
-            store: &opened.store,
-            project: &opened.project,
-            root: &root,
-            home: &store::folder(project),
-            settings: &project.settings.sprint,
-            layout: &project.settings.sprint_paths().layout(),
-            exclude: &project.settings.scope.default_exclude,
-            workspace: &project.settings.workspace,
-            checks: &project.settings.checks,
-            environment: &environment,
-            program: &program,
-            crew: &crew,
-        };
-        let mut id = None;
-        let ran = sprints::run(&stage, rules, &mut |begun, batch| {
-            id = Some(batch.id);
-            out.say(&match begun {
-                Begun::New => format!("batch {} begins", batch.id),
-                Begun::TakenUp => format!("batch {} takes up what the last one left", batch.id),
-                Begun::Continued => format!("batch {} goes on where it was left", batch.id),
-            });
-        });
-        crew.end();
-        let batch = ran?;
-        let id = id.map(|id| id.to_string()).unwrap_or_default();
-        report::end(&opened, &id, &batch, out)?;
-        Ok(exit(&batch))
+        let ran = ran(project, &crew, rules, out)?;
+        if out.json {
+            out.document(&ran.report)?;
+        } else {
+            out.text(&report::text(&ran.report))?;
+        }
+        Ok(ran.exit())
     }
 
     fn rules(&self, project: &Project, crew: &ProgramCrew<'_>) -> Result<Rules, Failure> {
@@ -121,12 +93,89 @@ impl Args {
     }
 }
 
-fn exit(batch: &Batch) -> ExitCode {
-    if batch.status() == Some(BatchStatus::Error) {
-        ExitCode::from(REFUSED)
-    } else if batch.is_fine() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(NEGATIVE)
+/// A batch that is over.
+pub(crate) struct Ran {
+    /// What it came to, as `sprint report` has it.
+    pub(crate) report: Value,
+    batch: Batch,
+}
+
+impl Ran {
+    /// Returns the exit code that says how it went.
+    pub(crate) fn exit(&self) -> ExitCode {
+        if self.batch.status() == Some(BatchStatus::Error) {
+            ExitCode::from(REFUSED)
+        } else if self.batch.is_fine() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(NEGATIVE)
+        }
     }
+}
+
+/// Runs every story of the board, as `sprint run all` does, and prints nothing but the progress.
+pub(crate) fn all(project: &Project, runner: &str, out: Output) -> Result<Ran, Failure> {
+    let args = Args {
+        cycles: Some(Cycles::All),
+        runner: Some(runner.to_owned()),
+        parallel: 1,
+        dry_run: false,
+    };
+    let (crew, _) = checked(project, Some(runner), out)?;
+    let rules = args.rules(project, &crew)?;
+    ran(project, &crew, rules, out)
+}
+
+/// Looks at the board and the runner: what is wrong with them is said before anything is kept.
+fn checked<'a>(
+    project: &'a Project,
+    runner: Option<&str>,
+    out: Output,
+) -> Result<(ProgramCrew<'a>, Board), Failure> {
+    let file = super::board_file(project, out)?;
+    let board = super::read(&file, out)?;
+    super::tell_unknown(&file, &board, out);
+    Ok((ProgramCrew::new(project, runner, out)?, board))
+}
+
+/// Runs a batch to its end, with its progress on stderr.
+fn ran(
+    project: &Project,
+    crew: &ProgramCrew<'_>,
+    rules: Rules,
+    out: Output,
+) -> Result<Ran, Failure> {
+    let opened = store::open_to_write(project)?;
+    store::make_folder(project)?;
+    let program = std::env::current_exe()
+        .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
+    let (root, environment) = (run::real(project.root())?, run::environment());
+    let stage = Stage {
+        store: &opened.store,
+        project: &opened.project,
+        root: &root,
+        home: &store::folder(project),
+        settings: &project.settings.sprint,
+        layout: &project.settings.sprint_paths().layout(),
+        exclude: &project.settings.scope.default_exclude,
+        workspace: &project.settings.workspace,
+        checks: &project.settings.checks,
+        environment: &environment,
+        program: &program,
+        crew,
+    };
+    let mut id = None;
+    let ran = sprints::run(&stage, rules, &mut |begun, batch| {
+        id = Some(batch.id);
+        out.say(&match begun {
+            Begun::New => format!("batch {} begins", batch.id),
+            Begun::TakenUp => format!("batch {} takes up what the last one left", batch.id),
+            Begun::Continued => format!("batch {} goes on where it was left", batch.id),
+        });
+    });
+    crew.end();
+    let batch = ran?;
+    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    let report = report::of(&opened, &id, &batch)?;
+    Ok(Ran { report, batch })
 }

@@ -4,7 +4,7 @@ use super::action::{Action, AgentOrder, Model, Todo};
 use super::batch::{Batch, BatchStatus, Step};
 use super::cycle::{CommitStep, Cycle, Decision};
 use super::events;
-use super::input::{AgentEnded, End, Heard, PhaseRecord, Spec, Spent};
+use super::input::{ActionId, AgentEnded, End, Heard, PhaseRecord, Spec, Spent};
 use super::rules::Rules;
 use crate::sprint::Phase;
 
@@ -120,23 +120,38 @@ impl Batch {
         ended: &AgentEnded,
         step: &mut Step,
     ) {
-        let (id, kind) = (action.id, order.task_id());
-        if order.phase == Phase::ProjectContext {
-            match &ended.end {
-                End::Completed => {
-                    self.is_context_new = true;
-                    let done = events::context("context:complete", "complete", Some(id));
-                    step.events.push(done);
-                }
-                end => step.events.push(events::context_error(id, &end.why())),
+        let id = action.id;
+        match &ended.end {
+            End::Completed => self.background_waits = 0,
+            // It was cut off with the process that ran it, and nobody stopped it.
+            End::Interrupted if !self.is_stopping() => {
+                self.act(action.cycle, Todo::Agent(order.clone()), step);
+                return;
             }
+            End::Limited { class, resets_at }
+                if !self.is_stopping() && self.background_waits < MOST_WAITS =>
+            {
+                self.background_waits += 1;
+                let nth = self.background_waits;
+                let resets_at = *resets_at;
+                step.events
+                    .push(events::usage_limit(&self.id, class, resets_at));
+                let wait = self.act(action.cycle, Todo::Wait { resets_at, nth }, step);
+                self.parked.insert(wait, order.clone());
+                return;
+            }
+            end => {
+                self.background_failed(id, order, &end.why(), step);
+                return;
+            }
+        }
+        if order.phase == Phase::ProjectContext {
+            self.is_context_new = true;
+            let done = events::context("context:complete", "complete", Some(id));
+            step.events.push(done);
             return;
         }
-        if ended.end != End::Completed {
-            let failed = events::background_error(id, &kind, &ended.end.why());
-            step.events.push(failed);
-            return;
-        }
+        let kind = order.task_id();
         step.events.push(events::background_complete(id, &kind));
         let is_bad = ended.heard.critical;
         if is_bad && order.attempt < LAST_OF_CHAIN && !self.is_stopping() {
@@ -147,6 +162,21 @@ impl Batch {
             let warning = events::batch_warning(&self.id, "critical_issues", &message);
             step.events.push(warning);
         }
+    }
+
+    /// Tells that something in the background came to nothing; nobody waits for it.
+    pub(super) fn background_failed(
+        &mut self,
+        id: ActionId,
+        order: &AgentOrder,
+        why: &str,
+        step: &mut Step,
+    ) {
+        step.events.push(if order.phase == Phase::ProjectContext {
+            events::context_error(id, why)
+        } else {
+            events::background_error(id, &order.task_id(), why)
+        });
     }
 
     /// Reviews once more in the background.
@@ -214,10 +244,8 @@ impl Batch {
             self.fatal = Some((BatchStatus::Error, why));
             return;
         }
-        let message = format!("Waiting for a limit to end ({class})");
-        let mut warning = events::batch_warning(&self.id, "usage_limit", &message);
-        (warning.payload).insert("resets_at".to_owned(), resets_at.into());
-        step.events.push(warning);
+        step.events
+            .push(events::usage_limit(&self.id, class, resets_at));
         if !self.is_stopping() {
             let nth = wait.nth;
             self.act(wait.cycle, Todo::Wait { resets_at, nth }, step);
@@ -281,7 +309,10 @@ impl Cycle {
             let Some(story) = self.story(key).filter(|story| story.outcome.is_none()) else {
                 continue;
             };
-            story.failures = 0;
+            let is_incomplete = order.phase == Phase::DevStory && heard.complete == Some(false);
+            if !is_incomplete {
+                story.failures.remove(&order.phase);
+            }
             match order.phase {
                 Phase::CreateStory => {
                     story.created = true;
@@ -300,9 +331,9 @@ impl Cycle {
                     let why = "its developer says that a person is needed".to_owned();
                     story.decision.get_or_insert(Decision::Blocked(why));
                 }
-                Phase::DevStory if heard.complete == Some(false) => {
+                Phase::DevStory if is_incomplete => {
                     let why = "its developer says that it is not complete";
-                    story.failed(why, rules);
+                    story.failed(order.phase, why, rules);
                 }
                 Phase::DevStory => {
                     story.developed = true;
@@ -332,17 +363,19 @@ impl Cycle {
         }
         for key in &order.keys {
             if let Some(story) = self.story(key) {
-                story.failed(why, rules);
+                story.failed(order.phase, why, rules);
             }
         }
     }
 }
 
 impl super::Story {
-    fn failed(&mut self, why: &str, rules: &Rules) {
-        self.failures += 1;
-        if self.failures >= rules.max_failures && self.is_active() {
-            let why = format!("an agent failed {} times in a row: {why}", self.failures);
+    fn failed(&mut self, phase: Phase, why: &str, rules: &Rules) {
+        let failures = self.failures.entry(phase).or_default();
+        *failures += 1;
+        let failures = *failures;
+        if failures >= rules.max_failures && self.is_active() {
+            let why = format!("an agent failed {failures} times in a row: {why}");
             self.decision = Some(Decision::Blocked(why));
         }
     }

@@ -32,9 +32,17 @@ impl Batch {
     }
 
     /// Goes on with what had to wait.
-    pub(super) fn waited(&mut self, cycle: Option<u32>, step: &mut Step) {
+    pub(super) fn waited(&mut self, action: &Action, step: &mut Step) {
+        if let Some(order) = self.parked.remove(&action.id) {
+            if self.is_stopping() || self.is_closing {
+                self.background_failed(action.id, &order, "a limit of its account", step);
+            } else {
+                self.act(action.cycle, Todo::Agent(order), step);
+            }
+            return;
+        }
         // A cycle asks for the same phase again by itself.
-        if cycle.is_none() && !self.is_stopping() {
+        if action.cycle.is_none() && !self.is_stopping() {
             self.generate_context(false, step);
         }
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::action::{Action, Todo};
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, AgentOrder, Todo};
 use super::cycle::{CommitStep, Cycle, Outcome};
 use super::events;
 use super::input::{ActionId, Input, PhaseRecord, Spent};
@@ -11,7 +13,8 @@ use crate::Event;
 use crate::sprint::Status;
 
 /// How a batch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
     /// All its cycles are over.
     Completed,
@@ -24,6 +27,9 @@ pub enum BatchStatus {
 }
 
 impl BatchStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::AllDone, Self::Stopped, Self::Error];
+
     /// Returns the word that is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,6 +55,10 @@ pub struct Step {
 }
 
 /// The state of a batch.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each of them is so or not, in any combination"
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub(super) id: String,
@@ -71,6 +81,12 @@ pub struct Batch {
     pub(super) is_context_new: bool,
     pub(super) context_failures: u32,
     pub(super) context_waits: u32,
+    /// What runs in the background and met a limit, by the number of its wait.
+    pub(super) parked: BTreeMap<ActionId, AgentOrder>,
+    /// How often in a row something in the background met a limit.
+    pub(super) background_waits: u32,
+    /// Whether nothing is left but what waits in the background.
+    pub(super) is_closing: bool,
     stop: Option<StopPolicy>,
     pub(super) fatal: Option<(BatchStatus, String)>,
     pub(super) spent: Spent,
@@ -213,7 +229,7 @@ impl Batch {
                 let set = (key.as_str(), *to, *force);
                 self.status_set(action.cycle, set, (&old, is_set), step);
             }
-            (Todo::Wait { .. }, Input::Waited { .. }) => self.waited(action.cycle, step),
+            (Todo::Wait { .. }, Input::Waited { .. }) => self.waited(action, step),
             (_, input) => return self.landed(action, input, step),
         }
         Ok(())
@@ -298,7 +314,7 @@ impl Batch {
     fn waits_for(&self, cycle: Option<u32>) -> bool {
         let is_awaited = |action: &Action| match &action.todo {
             Todo::Agent(order) => !order.background,
-            _ => true,
+            _ => !self.parked.contains_key(&action.id),
         };
         let mut pending = self.pending.values();
         pending.any(|action| action.cycle == cycle && is_awaited(action))
@@ -384,6 +400,22 @@ impl Batch {
             self.act(None, todo, step);
         } else if self.cycles.is_empty() && self.pending.is_empty() {
             self.end(step);
+        } else if self.cycles.is_empty() {
+            self.close(step);
+        }
+    }
+
+    /// Ends waits that only something in the background has: a batch does not last for hours because of them.
+    fn close(&mut self, step: &mut Step) {
+        let is_parked = |id| self.parked.contains_key(id);
+        if self.is_closing || !self.pending.keys().all(is_parked) {
+            return;
+        }
+        self.is_closing = true;
+        let waits: Vec<ActionId> = self.parked.keys().copied().collect();
+        for action in waits {
+            let cancel = self.number(None, Todo::Cancel { action });
+            step.actions.push(cancel);
         }
     }
 

@@ -76,8 +76,8 @@ pub struct Story {
     pub(super) prints: Vec<String>,
     /// What the last of them found.
     pub(super) findings: Vec<Finding>,
-    /// How often in a row an agent failed on it.
-    pub(super) failures: u32,
+    /// How often in a row agents failed on it, by phase: two phases can run side by side.
+    pub(super) failures: BTreeMap<Phase, u32>,
     /// What it cost.
     pub(super) spent: Spent,
     /// What was decided, and waits to be written to the board.
@@ -163,7 +163,7 @@ impl Story {
             reviews: 0,
             prints: Vec::new(),
             findings: Vec::new(),
-            failures: 0,
+            failures: BTreeMap::new(),
             spent: Spent::default(),
             decision: None,
             meddled: false,

@@ -45,6 +45,13 @@ pub(super) fn batch_warning(batch: &str, warning: &str, message: &str) -> Event 
     )
 }
 
+pub(super) fn usage_limit(batch: &str, class: &str, resets_at: Option<i64>) -> Event {
+    let message = format!("Waiting for a limit to end ({class})");
+    let mut warning = batch_warning(batch, "usage_limit", &message);
+    (warning.payload).insert("resets_at".to_owned(), resets_at.into());
+    warning
+}
+
 pub(super) fn error(kind: &str, message: &str) -> Event {
     event("error", json!({"type": kind, "message": message}))
 }

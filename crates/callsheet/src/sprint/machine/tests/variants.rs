@@ -548,3 +548,96 @@ fn a_wrong_commit_is_made_again_and_given_up_after_three_times() {
         assert_eq!(world.kinds("commit:verified").len(), usize::from(fine));
     }
 }
+
+#[test]
+fn a_phase_beside_it_does_not_make_up_for_one_that_fails() {
+    let mut world = World::new(&[("1-1", Status::Backlog)])
+        .agent(Phase::CreateStory, vec![failed(), failed(), failed()]);
+    world.run();
+    assert_eq!(world.trace.matches("sprint-create-story [").count(), 3);
+    assert_eq!(world.statuses(), "1-1 blocked");
+}
+
+#[test]
+fn a_developer_who_is_never_complete_is_not_asked_for_ever() {
+    let incomplete = || {
+        said(Heard {
+            complete: Some(false),
+            ..Heard::default()
+        })
+    };
+    let mut world = World::new(&[("1-1", Status::InProgress)])
+        .agent(Phase::DevStory, (0..9).map(|_| incomplete()).collect());
+    world.run();
+    assert_eq!(world.trace.matches("sprint-dev-story").count(), 3);
+    assert_eq!(world.statuses(), "1-1 blocked");
+}
+
+#[test]
+fn a_review_in_the_background_that_a_crash_cut_off_is_made_again() {
+    let mut world = World::new(&[("1-1", Status::Backlog)]).agent(
+        Phase::StoryReview,
+        vec![
+            severity(Severity::Critical, "a"),
+            AgentEnded::interrupted(),
+            severity(Severity::Critical, "a"),
+            severity(Severity::Zero, ""),
+        ],
+    );
+    world.run();
+    let reviews = world
+        .trace
+        .lines()
+        .filter(|line| line.contains("background"));
+    let reviews: Vec<&str> = reviews
+        .map(|line| line.split_once(' ').unwrap().1)
+        .collect();
+    assert_eq!(
+        reviews,
+        [
+            "sprint-story-review [1-1] 2 review-model background",
+            "sprint-story-review [1-1] 2 review-model background",
+            "sprint-story-review [1-1] 3 review-model background",
+        ]
+    );
+    assert_eq!(world.kinds("background:error").len(), 0);
+}
+
+fn limited() -> AgentEnded {
+    AgentEnded::without_run(End::Limited {
+        class: "quota".to_owned(),
+        resets_at: Some(99),
+    })
+}
+
+#[test]
+fn a_limit_in_the_background_is_waited_for_beside_the_phases() {
+    let mut world = World::new(&[("1-1", Status::Backlog)]).agent(
+        Phase::StoryReview,
+        vec![
+            severity(Severity::Critical, "a"),
+            limited(),
+            severity(Severity::Zero, ""),
+        ],
+    );
+    world.late = false;
+    let batch = world.run();
+    let reviews = world.trace.matches("sprint-story-review [1-1] 2").count();
+    assert_eq!(reviews, 2, "{}", world.trace);
+    assert_eq!(world.kinds("background:error").len(), 0);
+    assert_eq!(batch.status(), Some(BatchStatus::AllDone));
+}
+
+#[test]
+fn a_batch_does_not_last_for_a_limit_in_the_background_alone() {
+    let mut world = World::new(&[("1-1", Status::Backlog)]).agent(
+        Phase::StoryReview,
+        vec![severity(Severity::Critical, "a"), limited()],
+    );
+    let batch = world.run();
+    let end = world.trace.lines().last().unwrap_or_default();
+    assert!(end.contains(" cancel "), "{}", world.trace);
+    assert_eq!(world.kinds("background:error").len(), 1);
+    assert_eq!(batch.status(), Some(BatchStatus::AllDone));
+    assert!(batch.is_fine());
+}
