@@ -65,6 +65,20 @@ def files_to_prompt() -> Path | None:
     return installed("files-to-prompt", program, install)
 
 
+def yaml_libraries() -> Path | None:
+    """Installs PyYAML and ruamel.yaml, and returns the Python that has them, or nothing."""
+    folder = WORK / "yaml"
+    mark = folder / "ruamel"
+
+    def install() -> None:
+        venv.create(folder, with_pip=True, clear=True)
+        pip_install(folder, "PyYAML", "ruamel.yaml")
+        mark.touch()
+
+    found = installed("PyYAML and ruamel.yaml", mark, install)
+    return found and folder / "bin" / "python"
+
+
 def repomix() -> Path | None:
     """Installs repomix and returns where it is, or nothing."""
     folder = WORK / "node"

@@ -135,9 +135,12 @@ impl From<StoreError> for Failure {
             StoreError::Unknown { what: "store", .. } => {
                 Self::new(REFUSED, text).hint("`callsheet compose RECIPE --seal` fills a new one")
             }
-            StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
-                Self::input(text).hint("`callsheet prompts` lists what there is")
-            }
+            StoreError::Unknown {
+                what, candidates, ..
+            } if candidates.is_empty() => Self::input(text).hint(match what {
+                "batch" => "`callsheet sprint batches` lists what there is",
+                _ => "`callsheet prompts` lists what there is",
+            }),
             StoreError::Unknown { .. } => Self::input(text).hint("write one more character"),
             StoreError::Refused { .. } => Self::input(text),
             StoreError::Newer { .. } => {

@@ -183,13 +183,17 @@ impl Sealed {
 
 /// Seals a prompt.
 pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
-    let opened = open_to_write(project)?;
-    let sealing = || block_on(opened.store.seal(&opened.project, seal));
-    let (prompt, new) = progress::during("sealing", sealing)?;
-    Ok(Sealed { id: prompt.id, new })
+    open_to_write(project)?.seal(seal)
 }
 
 impl Opened {
+    /// Seals a prompt.
+    pub(crate) fn seal(&self, seal: Seal) -> Result<Sealed, Failure> {
+        let sealing = || block_on(self.store.seal(&self.project, seal));
+        let (prompt, new) = progress::during("sealing", sealing)?;
+        Ok(Sealed { id: prompt.id, new })
+    }
+
     /// Returns where the runs are kept; `home` is the directory of what the program keeps for the project.
     pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::Place<'a> {
         drive::Place {

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use callsheet::sprint::board::Board;
 use callsheet::sprint::{Entry, NotFound, find};
 use callsheet_run::RunError;
-use callsheet_run::sprint::{BoardFile, PLACES};
+use callsheet_run::sprint::{BoardFile, PLACES, is_running};
 use callsheet_store::{Batch, BatchPage, block_on};
 use clap::Subcommand;
 
@@ -133,6 +133,16 @@ fn batch(opened: &Opened, name: Option<&str>) -> Result<Option<Batch>, Failure> 
     Ok(block_on(opened.store.batches(&opened.project, page))?
         .batches
         .pop())
+}
+
+/// Returns how a batch ended, or whether anybody is still at it.
+fn state(batch: &Batch) -> &'static str {
+    match batch.status {
+        Some(status) => status.as_str(),
+        None if is_running(batch) => "running",
+        // `sprint run` goes on with it.
+        None => "interrupted",
+    }
 }
 
 /// Finds the entry that a name means.

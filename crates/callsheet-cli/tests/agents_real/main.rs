@@ -1,4 +1,4 @@
-//! The real agent CLIs, run by `callsheet exec` and `callsheet run`, against a model server of ours on the loopback.
+//! The real agent CLIs, run by `callsheet exec`, `callsheet run` and `callsheet sprint run`, against a model server of ours on the loopback.
 //!
 //! The CLIs are those of `scripts/agents`, whose directory is in `CALLSHEET_TEST_AGENTS`. Without it, every test says that it is
 //! skipped, and fails where `CI` is set. No test needs a key, an account or the internet.
@@ -39,6 +39,7 @@ mod failures;
 mod model;
 mod runner;
 mod sandboxed;
+mod sprint;
 mod stops;
 mod tasks;
 mod users;

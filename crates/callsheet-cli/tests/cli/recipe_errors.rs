@@ -239,10 +239,8 @@ fn problems_of_all_recipes_are_told_at_once() {
         "callsheet/recipes/other/recipe.toml",
         "[[layers]]\nname = 'frame'\ntext = ''\n",
     );
-    project.file(
-        "callsheet/recipes/good/recipe.toml",
-        "[[layers]]\nname = 'a'\ntext = 'a'\n",
-    );
+    let good = "[[layers]]\nname = 'a'\ntext = 'a'\n";
+    project.file("callsheet/recipes/good/recipe.toml", good);
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @"
     exit: 1
     --- stdout

@@ -14,6 +14,7 @@ mod database;
 
 mod around;
 mod board;
+mod commands;
 mod demo;
 mod failures;
 mod golden;

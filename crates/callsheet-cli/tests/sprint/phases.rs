@@ -377,7 +377,7 @@ fn what_the_agent_said_is_read_whole() {
     let stage = Stage::new(&format!(
         "[[steps]]\nthink = \"no\"\n[[steps]]\nsay = \"{long}\"\n[[steps]]\ncall = {{ tool = \"t\", output = \"no\" }}\n[[steps]]\nsay = \"end\"\n"
     ));
-    assert_eq!(stage.spoken(&stage.play(None)), format!("{long}end"));
+    assert_eq!(stage.spoken(&stage.play(None)), format!("{long}\nend"));
 }
 
 #[test]
@@ -399,8 +399,14 @@ fn recorded_streams_tell_what_the_agent_said_itself() {
         drive::spoken(&store, &run).unwrap()
     };
     insta::assert_snapshot!(said("claude", "subagent"), @"Done.");
-    insta::assert_snapshot!(said("claude", "tool-bash-exit3"), @"I will use a tool.Hello from the mock model.");
-    insta::assert_snapshot!(said("codex", "tool-shell-exit3"), @"I will use a tool.Hello from the mock model.");
+    insta::assert_snapshot!(said("claude", "tool-bash-exit3"), @"
+    I will use a tool.
+    Hello from the mock model.
+    ");
+    insta::assert_snapshot!(said("codex", "tool-shell-exit3"), @"
+    I will use a tool.
+    Hello from the mock model.
+    ");
     insta::assert_snapshot!(said("codex", "two-turns"), @"More.");
     insta::assert_snapshot!(said("gemini", "text"), @"Hello from the mock model.");
     insta::assert_snapshot!(said("opencode", "text"), @"Hello from the mock model.");

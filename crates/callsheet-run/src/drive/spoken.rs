@@ -10,6 +10,7 @@ const PAGE: usize = 64;
 
 /// Returns the agent's own text in a run: every text, one right after the other, without those of agents that it started.
 ///
+/// What it says after it used a tool begins on a line of its own: that is another message.
 /// It is read out of the log again, by the reader of the adapter that the run was started with.
 pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
     let Some(adapter) = adapter::of_run(run) else {
@@ -22,27 +23,48 @@ pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
         });
     };
     let mut reader = adapter.reader();
-    let mut spoken = String::new();
+    let mut spoken = Spoken::default();
     let mut since = 0;
     loop {
         let records = block_on(store.log_since(run.id, since, PAGE, Some(Stream::Stdout)))?;
         let Some(last) = records.last() else {
-            return Ok(spoken);
+            return Ok(spoken.text);
         };
         since = last.seq;
         for record in &records {
             for line in lines(&record.data) {
                 for event in reader.line(&line) {
-                    if let AgentEvent::Text {
-                        text,
-                        subagent: false,
-                        ..
-                    } = event
-                    {
-                        spoken.push_str(&text);
-                    }
+                    spoken.hear(&event);
                 }
             }
+        }
+    }
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Spoken {
+    text: String,
+    /// Whether a tool was used since, so that what comes is another message.
+    is_over: bool,
+}
+
+impl Spoken {
+    fn hear(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Text {
+                text,
+                subagent: false,
+                ..
+            } => {
+                if self.is_over && !self.text.is_empty() && !self.text.ends_with('\n') {
+                    self.text.push('\n');
+                }
+                self.is_over = false;
+                self.text.push_str(text);
+            }
+            AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => self.is_over = true,
+            _ => {}
         }
     }
 }

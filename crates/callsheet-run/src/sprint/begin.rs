@@ -73,15 +73,16 @@ pub fn is_running(batch: &StoredBatch) -> bool {
 
 /// Takes over a batch whose process is gone.
 fn take(store: &Store, open: &StoredBatch) -> Result<BatchClaim, RunError> {
-    let busy = || {
-        let why = format!("batch `{}` is running in another process", open.id);
-        RunError::NotNow(why)
-    };
     if is_running(open) {
-        return Err(busy());
+        return Err(busy(open));
     }
     let worker = Worker::here()?.to_string();
-    block_on(store.take_batch(open, &worker, LEASE))?.ok_or_else(busy)
+    block_on(store.take_batch(open, &worker, LEASE))?.ok_or_else(|| busy(open))
+}
+
+/// Returns the error for a batch that another process has.
+pub fn busy(open: &StoredBatch) -> RunError {
+    RunError::NotNow(format!("batch `{}` is running in another process", open.id))
 }
 
 fn start(stage: &Stage<'_>, mut rules: Rules) -> Result<(Begun, BatchClaim, Batch, i64), RunError> {
@@ -126,7 +127,7 @@ fn start(stage: &Stage<'_>, mut rules: Rules) -> Result<(Begun, BatchClaim, Batc
 }
 
 /// Returns the cycles that the batch before has left, where somebody stopped it or it could not go on.
-fn left(store: &Store, project: &Project) -> Result<Vec<Cycle>, RunError> {
+pub fn left(store: &Store, project: &Project) -> Result<Vec<Cycle>, RunError> {
     let page = BatchPage {
         offset: 0,
         limit: 1,

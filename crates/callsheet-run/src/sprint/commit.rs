@@ -36,7 +36,7 @@ pub(super) fn head(root: &Path) -> Result<Option<String>, RunError> {
 }
 
 /// Returns the top of the work tree that a directory is in; nothing outside of a repository.
-pub(super) fn top(root: &Path) -> Option<PathBuf> {
+pub fn top(root: &Path) -> Option<PathBuf> {
     let mut above = root.ancestors();
     above
         .find(|directory| directory.join(".git").exists())

@@ -15,7 +15,7 @@ use super::files::TEMPORARY;
 const LIMIT: u64 = 16 << 20;
 
 /// Looks at the context of the project; one that is exactly as old as it may be is fresh.
-pub(super) fn check(root: &Path, layout: &Layout, max_age_hours: u64) -> ContextFound {
+pub fn check(root: &Path, layout: &Layout, max_age_hours: u64) -> ContextFound {
     let Ok(found) = std::fs::metadata(root.join(&layout.project_context)) else {
         return ContextFound::Missing;
     };

@@ -161,6 +161,10 @@ impl<'a> Driver<'a> {
 
     /// Renews the claim, and looks whether the batch is to stop.
     fn look(&mut self) -> Result<(), RunError> {
+        // A batch that has just ended is nobody's any more.
+        if self.batch.status().is_some() {
+            return Ok(());
+        }
         let stage = self.stage;
         if self.beaten.elapsed() >= HEARTBEAT {
             self.beaten = Instant::now();

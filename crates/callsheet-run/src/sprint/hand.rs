@@ -1,12 +1,14 @@
 //! What the driver does with its own hands: the context, the board, the commit, the archive.
 
+use std::path::Path;
+
 use callsheet::sprint::machine::{Action, ActionId, Chosen, Cycle, Input, Spec, Todo, Verified};
 use callsheet::sprint::{Board, Epics, Markers, Phase, Status, TechSpec, Word, next_where};
 use callsheet::story::Match;
 
 use super::commit::{self, Expected};
 use super::driver::Driver;
-use super::{Written, archive, context, scope};
+use super::{Layout, Written, archive, context, scope};
 use crate::RunError;
 use crate::repository::Repository;
 
@@ -132,46 +134,12 @@ impl Driver<'_> {
             let status = entry.word.status?;
             let spec = match status {
                 Status::Backlog => Spec::Undecided,
-                _ => self.spec(key),
+                _ => spec_of(self.stage.root, self.stage.layout, key),
             };
             let key = key.clone();
             Some(Chosen { key, status, spec })
         };
         keys.iter().filter_map(runnable).collect()
-    }
-
-    /// Tells what the files of a story say of its tech spec.
-    fn spec(&self, key: &str) -> Spec {
-        let Ok(root) = callsheet::Root::open(self.stage.root) else {
-            return Spec::Undecided;
-        };
-        let directory = &self.stage.layout.implementation_artifacts;
-        let rule = Match::new(&[key], false);
-        let listed = root.list_where(directory, |name| rule.hits(name));
-        let names = listed.map_or_else(|_| Vec::new(), |listing| listing.names);
-        if names
-            .iter()
-            .any(|name| name.to_lowercase().contains("tech-spec"))
-        {
-            return Spec::Ready;
-        }
-        let stories = names
-            .iter()
-            .filter(|name| !name.to_lowercase().contains("discovery"));
-        for name in stories {
-            let text = root
-                .read(&format!("{directory}/{name}"))
-                .unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            let markers = Markers::parse(Phase::CreateStory, &text, &[key.to_owned()]);
-            if markers.marked {
-                return match markers.tech_spec.get(key) {
-                    Some(TechSpec::Skip) => Spec::Skip,
-                    _ => Spec::Required,
-                };
-            }
-        }
-        Spec::Undecided
     }
 
     fn set(
@@ -240,4 +208,38 @@ impl Driver<'_> {
             verified,
         })
     }
+}
+
+/// Tells what the files of a story say of its tech spec.
+pub fn spec_of(root: &Path, layout: &Layout, key: &str) -> Spec {
+    let Ok(root) = callsheet::Root::open(root) else {
+        return Spec::Undecided;
+    };
+    let directory = &layout.implementation_artifacts;
+    let rule = Match::new(&[key], false);
+    let listed = root.list_where(directory, |name| rule.hits(name));
+    let names = listed.map_or_else(|_| Vec::new(), |listing| listing.names);
+    if names
+        .iter()
+        .any(|name| name.to_lowercase().contains("tech-spec"))
+    {
+        return Spec::Ready;
+    }
+    let stories = names
+        .iter()
+        .filter(|name| !name.to_lowercase().contains("discovery"));
+    for name in stories {
+        let text = root
+            .read(&format!("{directory}/{name}"))
+            .unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let markers = Markers::parse(Phase::CreateStory, &text, &[key.to_owned()]);
+        if markers.marked {
+            return match markers.tech_spec.get(key) {
+                Some(TechSpec::Skip) => Spec::Skip,
+                _ => Spec::Required,
+            };
+        }
+    }
+    Spec::Undecided
 }

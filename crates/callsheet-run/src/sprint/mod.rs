@@ -22,8 +22,11 @@ mod spot;
 mod wait;
 
 pub use archive::{Archived, archive};
-pub use begin::{Begun, fold, is_running, run};
+pub use begin::{Begun, busy, fold, is_running, left, run};
 pub use board_file::{BoardFile, PLACES, Written};
+pub use commit::top as repository;
+pub use context::check as check_context;
 pub use crew::{Brief, Briefed, Crew};
 pub use driver::Stage;
+pub use hand::spec_of;
 pub use settings::{Layout, SprintPaths, SprintSettings};

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use callsheet_run::sprint::fold;
-use callsheet_store::{BatchPage, block_on};
+use callsheet_store::{Batch, BatchPage, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use crate::store;
+use crate::store::{self, Opened};
 use crate::table::{Align, Table};
 use crate::time;
 
@@ -31,40 +31,32 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = store::open(project)?;
         let page = BatchPage {
             offset: self.offset,
             limit: self.limit,
         };
-        let found = block_on(opened.store.batches(&opened.project, page))?;
-        let mut batches = Vec::new();
-        for batch in &found.batches {
-            let (state, _) = fold(&opened.store, &opened.project, batch)?;
-            let cycles = state.ended_cycles().iter().chain(state.open_cycles());
-            let stories = cycles.map(|cycle| cycle.stories.len()).sum::<usize>();
-            let done = state.ended_cycles().iter().map(|cycle| cycle.done().len());
-            batches.push(json!({
-                "id": batch.id,
-                "status": batch.status.map_or("running", |status| status.as_str()),
-                "started_at": batch.started_at,
-                "ended_at": batch.ended_at,
-                "max_cycles": state.rules().max_cycles,
-                "cycles_completed": state.cycles_completed(),
-                "story_count": stories,
-                "stories_done": done.sum::<usize>(),
-            }));
+        let (mut batches, mut total) = (Vec::new(), 0);
+        if let Some(opened) = store::open_if_there(project)? {
+            let found = block_on(opened.store.batches(&opened.project, page))?;
+            total = found.total;
+            for batch in &found.batches {
+                batches.push(row(&opened, batch)?);
+            }
+        }
+        if total == 0 {
+            out.note("no sprint was run here yet; `callsheet sprint run` begins one");
         }
         if out.json {
             out.document(&json!({
                 "schema": "callsheet.sprint-batches/1",
-                "total": found.total,
+                "total": total,
                 "batches": batches,
             }))?;
             return Ok(ExitCode::SUCCESS);
         }
         out.text(&table(&batches))?;
         let shown = batches.len() + self.offset;
-        if let Some(more) = usize::try_from(found.total).unwrap_or(0).checked_sub(shown)
+        if let Some(more) = usize::try_from(total).unwrap_or(0).checked_sub(shown)
             && more > 0
         {
             out.note(&format!(
@@ -73,6 +65,23 @@ impl Args {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn row(opened: &Opened, batch: &Batch) -> Result<Value, Failure> {
+    let (state, _) = fold(&opened.store, &opened.project, batch)?;
+    let cycles = state.ended_cycles().iter().chain(state.open_cycles());
+    let stories = cycles.map(|cycle| cycle.stories.len()).sum::<usize>();
+    let done = state.ended_cycles().iter().map(|cycle| cycle.done().len());
+    Ok(json!({
+        "id": batch.id,
+        "status": super::state(batch),
+        "started_at": batch.started_at,
+        "ended_at": batch.ended_at,
+        "max_cycles": state.rules().max_cycles,
+        "cycles_completed": state.cycles_completed(),
+        "story_count": stories,
+        "stories_done": done.sum::<usize>(),
+    }))
 }
 
 fn table(batches: &[Value]) -> String {

@@ -20,41 +20,65 @@ use crate::options::{BudgetArgs, Composed, Keeping, compose_document};
 use crate::output::Output;
 use crate::project::Project;
 use crate::run::Script;
-use crate::{run, sandbox, store};
+use crate::store::Opened;
+use crate::{run, sandbox};
 
 /// Adapters whose models have other names than the one that is the default of `review_model`.
 const OTHER_MODELS: [&str; 3] = ["codex", "gemini", "opencode"];
 
-/// The program around a sprint.
-pub(super) struct ProgramCrew<'a> {
+/// What composes the prompts of phases.
+pub(super) struct Prompts<'a> {
     project: &'a Project,
     layout: Layout,
+}
+
+/// Who runs the agents of a sprint.
+pub(super) struct Cast {
     /// The name of the runner of all phases.
     runner: String,
-    interrupts: Mutex<Interrupts>,
-    show: Show,
+    /// The model of reviews, where another one than the runner's own is taken.
+    pub(super) review_model: Option<String>,
     /// What the adapter `replay` plays; its files go with it.
     recording: Option<Script>,
+}
+
+impl Cast {
+    /// Chooses the runner, and says what is wrong with it before anything begins.
+    pub(super) fn new(project: &Project, runner: Option<&str>) -> Result<Self, Failure> {
+        let named = runner.or(project.settings.sprint.runner.as_deref());
+        let runner = run::choose(project, named)?;
+        let script = run::script(project, &resolve(project, &runner)?)?;
+        Ok(Self {
+            review_model: review_model(project, &runner)?,
+            recording: script.filter(|script| matches!(script, Script::Recording(..))),
+            runner,
+        })
+    }
+}
+
+/// The program around a sprint.
+pub(super) struct ProgramCrew<'a> {
+    prompts: Prompts<'a>,
+    cast: Cast,
+    /// Where prompts are sealed.
+    opened: &'a Opened,
+    interrupts: Mutex<Interrupts>,
+    show: Show,
 }
 
 impl<'a> ProgramCrew<'a> {
     pub(super) fn new(
         project: &'a Project,
-        runner: Option<&str>,
+        cast: Cast,
+        opened: &'a Opened,
         out: Output,
     ) -> Result<Self, Failure> {
-        let named = runner.or(project.settings.sprint.runner.as_deref());
-        let runner = run::choose(project, named)?;
-        let resolved = resolve(project, &runner)?;
-        // What is wrong with it is said before anything begins.
-        let recording = run::script(project, &resolved)?;
         Ok(Self {
-            layout: project.settings.sprint_paths().layout(),
-            recording: recording.filter(|script| matches!(script, Script::Recording(..))),
+            prompts: Prompts::new(project, project.settings.sprint_paths().layout()),
             interrupts: Mutex::new(Interrupts::catch()?),
             show: Show::new(out)?,
-            project,
-            runner,
+            cast,
+            opened,
         })
     }
 
@@ -62,14 +86,19 @@ impl<'a> ProgramCrew<'a> {
     pub(super) fn end(&self) {
         self.show.end();
     }
+}
 
-    /// Returns the model of reviews, where another one than the runner's own is taken.
-    pub(super) fn review_model(&self) -> Result<Option<String>, Failure> {
-        let sheet = resolve(self.project, &self.runner)?.sheet;
-        let is_known = !OTHER_MODELS.contains(&sheet.name.as_str());
-        let settings = &self.project.settings.sprint;
-        let set = settings.review_model.clone();
-        Ok(set.or_else(|| is_known.then(|| "haiku".to_owned())))
+/// Returns the model of reviews, where another one than the runner's own is taken.
+pub(super) fn review_model(project: &Project, runner: &str) -> Result<Option<String>, Failure> {
+    let sheet = resolve(project, runner)?.sheet;
+    let is_known = !OTHER_MODELS.contains(&sheet.name.as_str());
+    let set = project.settings.sprint.review_model.clone();
+    Ok(set.or_else(|| is_known.then(|| "haiku".to_owned())))
+}
+
+impl<'a> Prompts<'a> {
+    pub(super) fn new(project: &'a Project, layout: Layout) -> Self {
+        Self { project, layout }
     }
 
     /// Composes the prompt of a phase.
@@ -165,29 +194,32 @@ impl<'a> ProgramCrew<'a> {
         };
         Ok(story_context(&order.epic, before.as_deref(), folders))
     }
+}
 
+impl ProgramCrew<'_> {
     fn briefed(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, Failure> {
-        let composed = self.compose(order, brief, Keeping::Seal)?;
+        let project = self.prompts.project;
+        let composed = self.prompts.compose(order, brief, Keeping::Seal)?;
         let texts = texts(&composed)?;
         let seal = composed.seal.clone();
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
-        let sealed = store::seal(self.project, seal)?;
+        let sealed = self.opened.seal(seal)?;
         let place = match brief.worktree {
             Some(_) => Place::Worktree,
-            None => place(self.project, &self.runner)?,
+            None => place(project, &self.cast.runner)?,
         };
-        let mut runner = resolve_at(self.project, &self.runner, place)?;
+        let mut runner = resolve_at(project, &self.cast.runner, place)?;
         if order.model == Model::Review
-            && let Some(model) = self.review_model()?
+            && let Some(model) = &self.cast.review_model
         {
-            runner.runner.model = Some(model);
+            runner.runner.model = Some(model.clone());
         }
-        let script = match &self.recording {
+        let script = match &self.cast.recording {
             Some(script @ Script::Recording(_, adapter)) => {
                 runner.plays(adapter);
                 Some(script.path().to_owned())
             }
-            _ => run::script(self.project, &runner)?.map(|script| script.path().to_owned()),
+            _ => run::script(project, &runner)?.map(|script| script.path().to_owned()),
         };
         Ok(Briefed {
             sealed: sealed.id,
@@ -195,8 +227,8 @@ impl<'a> ProgramCrew<'a> {
             system: texts.system,
             events: composed.composition.events.clone(),
             script,
-            sandbox: sandbox::of(self.project, place)?,
-            most: exec::most(self.project, &runner),
+            sandbox: sandbox::of(project, place)?,
+            most: exec::most(project, &runner),
             runner,
         })
     }
@@ -235,7 +267,7 @@ impl Crew for ProgramCrew<'_> {
     }
 
     fn writable(&self) -> Result<Option<Vec<PathBuf>>, RunError> {
-        sandbox::of(self.project, Place::Worktree).map_err(Failure::into_run_error)
+        sandbox::of(self.prompts.project, Place::Worktree).map_err(Failure::into_run_error)
     }
 
     fn stops(&self) -> usize {

@@ -6,7 +6,7 @@ use callsheet::sprint::machine::{Batch, Cycle, End, Outcome, PhaseRecord, Story}
 use callsheet::sprint::{Phase, Status};
 use callsheet_run::sprint::fold;
 use callsheet_run::workspace::cycle_branch;
-use callsheet_store::block_on;
+use callsheet_store::{Batch as StoredBatch, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -30,12 +30,11 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let opened = store::open(project)?;
-        let batch = super::batch(&opened, self.batch.as_deref())?;
-        let Some(batch) = batch else {
-            return Err(Failure::input("no sprint was run here yet")
-                .hint("`callsheet sprint run` begins one"));
+        let none = || {
+            Failure::input("no sprint was run here yet").hint("`callsheet sprint run` begins one")
         };
+        let opened = store::open_if_there(project)?.ok_or_else(none)?;
+        let batch = super::batch(&opened, self.batch.as_deref())?.ok_or_else(none)?;
         let (state, _) = fold(&opened.store, &opened.project, &batch)?;
         let report = of(&opened, batch.id.as_str(), &state)?;
         if out.json {
@@ -50,11 +49,11 @@ impl Args {
 /// Returns what a batch came to.
 pub(super) fn of(opened: &Opened, id: &str, batch: &Batch) -> Result<Value, Failure> {
     let stored = block_on(opened.store.batch(&opened.project, id))?;
-    Ok(document(id, batch, (stored.started_at, stored.ended_at)))
+    Ok(document(batch, &stored))
 }
 
 /// Returns the report of a batch.
-fn document(id: &str, batch: &Batch, (started_at, ended_at): (i64, Option<i64>)) -> Value {
+fn document(batch: &Batch, stored: &StoredBatch) -> Value {
     let cycles = batch.ended_cycles().iter().chain(batch.open_cycles());
     let mut cycles: Vec<&Cycle> = cycles.collect();
     // Where several run at once, they end in any order.
@@ -67,13 +66,13 @@ fn document(id: &str, batch: &Batch, (started_at, ended_at): (i64, Option<i64>))
     let spent = batch.spent();
     json!({
         "schema": "callsheet.sprint-report/1",
-        "batch": id,
-        "status": batch.status().map_or("running", |status| status.as_str()),
+        "batch": stored.id,
+        "status": super::state(stored),
         "reason": batch.failure(),
         "cycles_completed": batch.cycles_completed(),
         "max_cycles": batch.rules().max_cycles,
-        "started_at": started_at,
-        "ended_at": ended_at,
+        "started_at": stored.started_at,
+        "ended_at": stored.ended_at,
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd,
         "agent_ms": spent.wall_ms,

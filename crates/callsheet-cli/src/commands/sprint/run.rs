@@ -4,11 +4,14 @@ use std::process::ExitCode;
 
 use callsheet::sprint::board::Board;
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
+use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
+use callsheet_store::block_on;
 use serde_json::Value;
 
-use super::crew::ProgramCrew;
-use super::{dry, report};
+use super::crew::{Cast, ProgramCrew, review_model};
+use super::dry::Dry;
+use super::report;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
 use crate::output::Output;
 use crate::project::Project;
@@ -42,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     parallel: u32,
 
-    /// Print every prompt that would be sent, with its size, and start nothing
+    /// Print every prompt that would be sent if all went well, with its size; start and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -66,12 +69,18 @@ fn cycles(text: &str) -> Result<Cycles, String> {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let (crew, board) = checked(project, self.runner.as_deref(), out)?;
-        let rules = self.rules(project, &crew)?;
+        let board = checked(project, out)?;
         if self.dry_run {
-            return dry::run(project, &crew, &board, &rules, out);
+            let (board, rules) = (&board, self.dry_rules(project)?);
+            let dry = Dry {
+                project,
+                board,
+                rules,
+                out,
+            };
+            return dry.run();
         }
-        let ran = ran(project, &crew, rules, out)?;
+        let ran = self.ran(project, out)?;
         if out.json {
             out.document(&ran.report)?;
         } else {
@@ -80,16 +89,46 @@ impl Args {
         Ok(ran.exit())
     }
 
-    fn rules(&self, project: &Project, crew: &ProgramCrew<'_>) -> Result<Rules, Failure> {
+    /// Chooses who runs the agents, and runs the batch to its end.
+    fn ran(&self, project: &Project, out: Output) -> Result<Ran, Failure> {
+        let cast = Cast::new(project, self.runner.as_deref())?;
+        let rules = self.rules(project, cast.review_model.clone());
+        ran(project, cast, rules, out)
+    }
+
+    fn rules(&self, project: &Project, review_model: Option<String>) -> Rules {
         let mut rules = project.settings.sprint.rules();
         match self.cycles {
             None => {}
             Some(Cycles::Some(number)) => rules.max_cycles = Some(number),
             Some(Cycles::All) => rules.max_cycles = None,
         }
-        rules.review_model = crew.review_model()?;
+        rules.review_model = review_model;
         rules.parallel = self.parallel;
-        Ok(rules)
+        rules
+    }
+
+    /// Returns the rules of a sprint that nobody starts: whoever looks at prompts may have no agent yet.
+    fn dry_rules(&self, project: &Project) -> Result<Rules, Failure> {
+        let settings = &project.settings.sprint;
+        let named = self.runner.as_deref().or(settings.runner.as_deref());
+        let model = match run::choose(project, named) {
+            Ok(runner) => review_model(project, &runner)?,
+            Err(_) => settings.review_model.clone(),
+        };
+        Ok(self.rules(project, model))
+    }
+}
+
+/// Says what to do where another process has the batch.
+pub(super) fn busy(error: RunError) -> Failure {
+    let is_busy = matches!(error, RunError::NotNow(_));
+    let failure = Failure::from(error);
+    if is_busy {
+        failure
+            .hint("`callsheet sprint status` shows what it does, `callsheet sprint stop` stops it")
+    } else {
+        failure
     }
 }
 
@@ -121,35 +160,30 @@ pub(crate) fn all(project: &Project, runner: &str, out: Output) -> Result<Ran, F
         parallel: 1,
         dry_run: false,
     };
-    let (crew, _) = checked(project, Some(runner), out)?;
-    let rules = args.rules(project, &crew)?;
-    ran(project, &crew, rules, out)
+    checked(project, out)?;
+    args.ran(project, out)
 }
 
-/// Looks at the board and the runner: what is wrong with them is said before anything is kept.
-fn checked<'a>(
-    project: &'a Project,
-    runner: Option<&str>,
-    out: Output,
-) -> Result<(ProgramCrew<'a>, Board), Failure> {
+/// Looks at the board: what is wrong with it is said before anything is kept.
+fn checked(project: &Project, out: Output) -> Result<Board, Failure> {
     let file = super::board_file(project, out)?;
     let board = super::read(&file, out)?;
     super::tell_unknown(&file, &board, out);
-    Ok((ProgramCrew::new(project, runner, out)?, board))
+    Ok(board)
 }
 
 /// Runs a batch to its end, with its progress on stderr.
-fn ran(
-    project: &Project,
-    crew: &ProgramCrew<'_>,
-    rules: Rules,
-    out: Output,
-) -> Result<Ran, Failure> {
+fn ran(project: &Project, cast: Cast, rules: Rules, out: Output) -> Result<Ran, Failure> {
+    let root = run::real(project.root())?;
+    if sprints::repository(&root).is_none() {
+        out.warn("this project is not in a git repository: stories are not committed, and nobody can tell what an agent changed");
+    }
     let opened = store::open_to_write(project)?;
     store::make_folder(project)?;
+    let crew = ProgramCrew::new(project, cast, &opened, out)?;
     let program = std::env::current_exe()
         .map_err(|cause| Failure::refused("cannot tell where callsheet is", &cause))?;
-    let (root, environment) = (run::real(project.root())?, run::environment());
+    let environment = run::environment();
     let stage = Stage {
         store: &opened.store,
         project: &opened.project,
@@ -162,7 +196,7 @@ fn ran(
         checks: &project.settings.checks,
         environment: &environment,
         program: &program,
-        crew,
+        crew: &crew,
     };
     let mut id = None;
     let ran = sprints::run(&stage, rules, &mut |begun, batch| {
@@ -174,7 +208,13 @@ fn ran(
         });
     });
     crew.end();
-    let batch = ran?;
+    let batch = ran.map_err(|error| {
+        match block_on(opened.store.open_batch(&opened.project)) {
+            Ok(Some(_)) => busy(error),
+            // Nothing has begun, and nobody else is at it.
+            _ => error.into(),
+        }
+    })?;
     let id = id.map(|id| id.to_string()).unwrap_or_default();
     let report = report::of(&opened, &id, &batch)?;
     Ok(Ran { report, batch })

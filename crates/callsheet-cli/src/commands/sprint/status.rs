@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use callsheet::sprint::machine::Cycle;
 use callsheet_run::sprint::{fold, is_running};
-use callsheet_store::block_on;
+use callsheet_store::{BatchStatus, block_on};
 use serde_json::{Map, Value, json};
 
 use super::{board_file, read};
@@ -39,7 +39,7 @@ impl Args {
             "current_stories": [],
             "board": words.collect::<Map<String, Value>>(),
         });
-        let mut is_left = false;
+        let mut left = None;
         if let Some(opened) = store::open_if_there(project)?
             && let Some(batch) = super::batch(&opened, None)?
         {
@@ -47,7 +47,13 @@ impl Args {
             let open = block_on(opened.store.open_batch(&opened.project))?;
             let stories: Vec<String> = state.open_cycles().flat_map(Cycle::keys).collect();
             let is_alive = open.as_ref().is_some_and(is_running);
-            is_left = open.is_some() && !is_alive;
+            left = match batch.status {
+                None if !is_alive => Some("was cut off"),
+                Some(BatchStatus::Stopped | BatchStatus::Error) if !stories.is_empty() => {
+                    Some("left stories unfinished")
+                }
+                _ => None,
+            };
             document["state"] = json!(match (is_alive, &batch.stop) {
                 (false, _) => "idle",
                 (true, None) => "running",
@@ -63,10 +69,13 @@ impl Args {
             return Ok(ExitCode::SUCCESS);
         }
         out.text(&text(&document))?;
-        if is_left {
-            out.note(
-                "the last batch was cut off; `callsheet sprint run` goes on where it was left",
-            );
+        if board.stories().next().is_none() {
+            out.note(&format!("the board `{}` has no stories", file.path()));
+        }
+        if let Some(left) = left {
+            out.note(&format!(
+                "the last batch {left}; `callsheet sprint run` goes on with it"
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -90,5 +99,8 @@ fn text(document: &Value) -> String {
         Some(batch) => format!("{state}: last batch {batch}\n"),
         None => format!("{state}\n"),
     };
+    if document["board"].as_object().is_none_or(Map::is_empty) {
+        return line;
+    }
     format!("{}{line}", table.render())
 }

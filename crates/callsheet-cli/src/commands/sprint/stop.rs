@@ -63,7 +63,7 @@ impl Args {
         } else {
             match id {
                 Some(id) => out.text(&format!("stopping batch {id} ({policy})\n"))?,
-                None => out.text("idle: nothing runs\n")?,
+                None => out.text("idle: no batch is running\n")?,
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, WORDS, frame};
+use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, frame};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
@@ -66,13 +66,14 @@ fn whole(request: &Value, message: &Value, finish: &str) -> Value {
     })
 }
 
-fn text(request: &Value) -> Answer {
-    let message = json!({"role": "assistant", "content": WORDS.concat()});
+fn text(request: &Value, words: &[&str]) -> Answer {
+    let message = json!({"role": "assistant", "content": words.concat()});
     Answer {
         head: vec![delta(request, &json!({"role": "assistant", "content": ""}))],
-        pieces: WORDS
+        pieces: words
+            .iter()
             .map(|text| delta(request, &json!({"content": text})))
-            .into(),
+            .collect(),
         tail: ending(request, "stop"),
         whole: whole(request, &message, "stop"),
     }

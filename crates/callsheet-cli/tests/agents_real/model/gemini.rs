@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, WORDS, frame};
+use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, frame};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
@@ -39,16 +39,17 @@ fn content(parts: &Value, finish: Option<&str>) -> Value {
     })
 }
 
-fn text(_: &Value) -> Answer {
-    let [first, last] = WORDS.map(|text| json!([{"text": text}]));
+fn text(_: &Value, words: &[&str]) -> Answer {
+    let last = words.len().saturating_sub(1);
+    let piece = |(nth, text): (usize, &&str)| {
+        let finish = (nth == last).then_some("STOP");
+        frame(&content(&json!([{"text": text}]), finish))
+    };
     Answer {
         head: Vec::new(),
-        pieces: vec![
-            frame(&content(&first, None)),
-            frame(&content(&last, Some("STOP"))),
-        ],
+        pieces: words.iter().enumerate().map(piece).collect(),
         tail: Vec::new(),
-        whole: content(&json!([{"text": WORDS.concat()}]), Some("STOP")),
+        whole: content(&json!([{"text": words.concat()}]), Some("STOP")),
     }
 }
 

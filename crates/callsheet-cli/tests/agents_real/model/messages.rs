@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, WORDS, frame};
+use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, frame};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
@@ -61,7 +61,7 @@ fn ending(stop: &str) -> [String; 2] {
     [frame(&last), frame(&json!({"type": "message_stop"}))]
 }
 
-fn text(request: &Value) -> Answer {
+fn text(request: &Value, words: &[&str]) -> Answer {
     let start = message(request, &json!([]), None);
     let mut tail = vec![closed(0)];
     tail.extend(ending("end_turn"));
@@ -70,13 +70,14 @@ fn text(request: &Value) -> Answer {
             frame(&json!({"type": "message_start", "message": start})),
             opened(0, &json!({"type": "text", "text": ""})),
         ],
-        pieces: WORDS
+        pieces: words
+            .iter()
             .map(|text| delta(0, &json!({"type": "text_delta", "text": text})))
-            .into(),
+            .collect(),
         tail,
         whole: message(
             request,
-            &json!([{"type": "text", "text": WORDS.concat()}]),
+            &json!([{"type": "text", "text": words.concat()}]),
             Some("end_turn"),
         ),
     }

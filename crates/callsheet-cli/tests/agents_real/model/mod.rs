@@ -24,7 +24,7 @@ use std::{io, thread};
 use serde_json::Value;
 
 pub(crate) use http::Request;
-pub(crate) use scenario::{Edit, Refusal, Scenario};
+pub(crate) use scenario::{Asked, Edit, Part, Refusal, Scenario};
 
 use http::Stream;
 
@@ -71,7 +71,8 @@ struct Refused {
 struct Protocol {
     /// Tells whether a request has the result of a tool, so that the turn can end.
     has_result: fn(&Value) -> bool,
-    text: fn(&Value) -> Answer,
+    /// Says something, in pieces.
+    text: fn(&Value, &[&str]) -> Answer,
     edit: fn(&Value, &Edit) -> Answer,
     command: fn(&Value, &str) -> Answer,
     refusal: fn(Refusal) -> Refused,
@@ -231,7 +232,14 @@ fn answer(
             (protocol.edit)(&body, &edit.told_by(&texts))
         }
         Scenario::Command(line) if !(protocol.has_result)(&body) => (protocol.command)(&body, line),
-        _ => (protocol.text)(&body),
+        Scenario::Phases(play) => {
+            let part = play(&Asked::of(&request.body));
+            match part.command {
+                Some(line) if !(protocol.has_result)(&body) => (protocol.command)(&body, &line),
+                _ => (protocol.text)(&body, &[&part.said]),
+            }
+        }
+        _ => (protocol.text)(&body, &WORDS),
     };
     let streams = body["stream"] == true || request.path.contains("streamGenerateContent");
     if !streams {

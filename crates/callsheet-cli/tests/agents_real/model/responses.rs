@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, WORDS, frame};
+use super::{Answer, BEFORE_TOOL, Edit, Protocol, Refusal, Refused, USAGE, frame};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     has_result,
@@ -64,11 +64,11 @@ fn completed(output: &[&Value]) -> String {
     frame(&json!({"type": "response.completed", "response": response}))
 }
 
-fn text(_: &Value) -> Answer {
-    let whole = message(&WORDS.concat());
+fn text(_: &Value, words: &[&str]) -> Answer {
+    let whole = message(&words.concat());
     let mut empty = whole.clone();
     empty["content"] = json!([]);
-    let piece = |text| {
+    let piece = |text: &&str| {
         frame(&json!({
             "type": "response.output_text.delta",
             "item_id": "msg_1",
@@ -79,7 +79,7 @@ fn text(_: &Value) -> Answer {
     };
     Answer {
         head: vec![created(), added(0, &empty)],
-        pieces: WORDS.map(piece).into(),
+        pieces: words.iter().map(piece).collect(),
         tail: vec![done(0, &whole), completed(&[&whole])],
         whole: response("completed", &[&whole]),
     }

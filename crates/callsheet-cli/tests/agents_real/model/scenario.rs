@@ -11,6 +11,8 @@ pub(crate) enum Scenario {
     Edit(Edit),
     /// It calls a tool that runs a line of shell, and says something when it has the result.
     Command(String),
+    /// It does what an agent does in a phase of a sprint, which it finds out from its prompt.
+    Phases(fn(&Asked) -> Part),
     /// It refuses every request.
     Refused(Refusal),
     /// It speaks and never ends.
@@ -28,6 +30,44 @@ pub(crate) struct Edit {
     pub(crate) old: String,
     /// Everything in it afterwards, with a newline at the end.
     pub(crate) new: String,
+}
+
+/// What a model is asked, as far as a phase of a sprint is concerned.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// Every text of the request.
+    texts: Vec<String>,
+}
+
+impl Asked {
+    /// Reads the body of a request.
+    pub(crate) fn of(body: &[u8]) -> Self {
+        let mut texts = Vec::new();
+        super::collect(serde_json::from_slice(body).unwrap_or_default(), &mut texts);
+        Self { texts }
+    }
+
+    /// Returns what stands in the prompt of a phase behind a name, on a line of its own.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let lines = self.texts.iter().flat_map(|text| text.lines());
+        let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        values.next()
+    }
+
+    /// Returns the commit that a command has printed last.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        let is_hash = |word: &&str| word.len() == 40 && word.bytes().all(|c| c.is_ascii_hexdigit());
+        let texts = self.texts.iter();
+        let words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
+        words.rev().find(is_hash)
+    }
+}
+
+/// What a model does in a phase: a line of shell that it runs first, and what it says at the end.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) command: Option<String>,
+    pub(crate) said: String,
 }
 
 /// Why a request is refused.
@@ -72,6 +112,7 @@ impl Scenario {
             Self::Text => "text",
             Self::Edit(_) => "edit",
             Self::Command(_) => "command",
+            Self::Phases(_) => "phases",
             Self::Refused(Refusal::Key) => "401",
             Self::Refused(Refusal::Rate) => "429",
             Self::Refused(Refusal::Quota { .. }) => "429-until",
