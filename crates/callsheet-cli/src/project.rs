@@ -45,6 +45,15 @@ impl Project {
         })
     }
 
+    /// Returns the project with another directory in the place of its root, such as a worktree; its settings stay.
+    pub(crate) fn with_root(&self, root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            settings: self.settings.clone(),
+            settings_text: self.settings_text.clone(),
+        }
+    }
+
     /// Returns the root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root

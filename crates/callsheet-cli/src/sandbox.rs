@@ -28,7 +28,7 @@ pub(crate) const WAYS_OUT: [&str; 2] = [
 ];
 
 /// What a project sets of the sandbox.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
     /// When an agent is put into it.

@@ -22,7 +22,7 @@ pub(crate) const FILE: &str = "callsheet.toml";
 const PREFIX: &str = "CALLSHEET_";
 
 /// What a project sets.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
     /// The folder of the templates, instead of `callsheet/templates` over the packaged ones.
@@ -106,14 +106,14 @@ impl std::fmt::Debug for StoreAddress {
 }
 
 /// What runs may not touch, in any task of any profile.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Scope {
     pub(crate) default_exclude: Vec<String>,
 }
 
 /// An account that runners share.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Account {
     /// How many runs it may have at once.
@@ -121,7 +121,7 @@ pub(crate) struct Account {
 }
 
 /// What holds for all runs of a project together.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RunLimits {
     /// How many there may be at once.
@@ -129,7 +129,7 @@ pub(crate) struct RunLimits {
 }
 
 /// The layout of a sprint's files.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Paths {
     pub(crate) implementation_artifacts: Option<String>,

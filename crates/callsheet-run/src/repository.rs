@@ -80,6 +80,24 @@ impl Repository {
         Self::open_with(top, &std::env::vars_os().collect())
     }
 
+    /// Returns the same repository as it is seen from a worktree, whatever the files there say about it.
+    pub(crate) fn at(&self, top: &Path, git_dir: &Path) -> Self {
+        let mut env = self.env.clone();
+        for (name, value) in [
+            ("GIT_DIR", git_dir),
+            ("GIT_COMMON_DIR", &self.common_dir),
+            ("GIT_WORK_TREE", top),
+        ] {
+            env.insert(name.into(), value.into());
+        }
+        Self {
+            top: top.to_owned(),
+            git_dir: git_dir.to_owned(),
+            common_dir: self.common_dir.clone(),
+            env,
+        }
+    }
+
     /// Opens it with another environment than the one of this process.
     pub(crate) fn open_with(top: &Path, here: &Variables) -> Result<Self, RunError> {
         let mut repository = Self {

@@ -76,13 +76,13 @@ impl Rerun {
             out,
         };
         let rerun = Checks {
-            run: &run,
+            name: run.id.as_str(),
             ground: workspace.ground(),
             program: &desk.program,
             environment: &desk.environment,
             sandbox: sandbox.as_ref(),
         };
-        let results = rerun.run(&self.checks, &mut waiting)?;
+        let results = rerun.run(&run, &self.checks, &mut waiting)?;
         for checked in &results {
             let store = &opened.store;
             let value = json!(checked);

@@ -60,16 +60,18 @@ impl Args {
         let sandbox = tasks::check_sandbox(project, &workspace, false)?;
         let base = tasks::base(&task);
         let landing = Landing {
-            checks: Rerun {
-                run: &newest.run,
+            rerun: Rerun {
+                name: newest.run.id.as_str(),
                 ground: workspace.ground(),
                 program: &desk.program,
                 environment: &desk.environment,
                 sandbox: sandbox.as_ref(),
             },
+            checks: &terms.checks,
             home: desk.site(project).home,
             base: &base,
             result: &result,
+            own: &result,
             message: &message(task.id.as_str(), &task.title),
         };
         let mut waiting = tasks::Patience {

@@ -20,6 +20,7 @@ mod failures;
 mod golden;
 mod killed;
 mod log_event;
+mod parallel;
 mod parse;
 mod phases;
 mod play;

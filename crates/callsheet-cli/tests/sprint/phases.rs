@@ -100,6 +100,8 @@ impl Stage {
             stories: &stories,
             attempt,
             batch: None,
+            write_scope: &[],
+            ground: None,
         }))
     }
 
@@ -344,6 +346,8 @@ fn every_log_line_is_stored_once_when_the_run_is_settled() {
         stories: &stories,
         attempt: 1,
         batch: None,
+        write_scope: &[],
+        ground: None,
     };
     let run =
         AssertUnwindSafe(|| stage.drive(Some(phase), &mut Gone(&stage.desk.project.path("done"))));

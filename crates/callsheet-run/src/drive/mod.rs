@@ -97,6 +97,18 @@ pub struct PhaseJob<'a> {
     pub attempt: u32,
     /// The batch that it belongs to, and the number of the action there.
     pub batch: Option<(&'a BatchClaim, u64)>,
+    /// What its stories may write; nothing says that they may write anywhere.
+    pub write_scope: &'a [String],
+    /// The worktree that the agent works in, where that is not the main checkout.
+    pub ground: Option<&'a Ground>,
+}
+
+impl<'a> Job<'a> {
+    /// Returns the worktree that the agent works in, where that is not the main checkout.
+    fn ground(&self) -> Option<&'a Ground> {
+        let phase = || self.phase.and_then(|phase| phase.ground);
+        self.task.map(|task| task.ground).or_else(phase)
+    }
 }
 
 /// The task that a run is for.

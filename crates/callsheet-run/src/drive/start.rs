@@ -99,7 +99,7 @@ pub(super) fn prepare(
             &job.runner.sheet,
             home.as_deref().filter(|_| !isolate),
             job.cwd,
-            job.task.map(|task| task.ground.repository().top()),
+            job.ground().map(|ground| ground.repository().top()),
         ),
         delivered: Delivered {
             prompt: Some(handed(job.prompt, false)),
@@ -229,6 +229,9 @@ fn request_of(job: &Job<'_>) -> Value {
         request["phase"] = json!(phase.command);
         request["stories"] = json!(phase.stories);
         request["attempt"] = json!(phase.attempt);
+        if !phase.write_scope.is_empty() {
+            request["write_scope"] = json!(phase.write_scope);
+        }
     }
     request
 }

@@ -140,9 +140,9 @@ impl<'a> Watch<'a> {
         };
         let (stdout, stderr) = (open(&folder.stdout())?, open(&folder.stderr())?);
         let now = Instant::now();
-        let supervised = match &job.task {
-            Some(task) => {
-                let held = task.ground.hold().share()?;
+        let supervised = match job.ground() {
+            Some(ground) => {
+                let held = ground.hold().share()?;
                 Supervised::start_with(job.program, &started.launch, held)?
             }
             None => Supervised::start(job.program, &started.launch)?,

@@ -69,13 +69,18 @@ pub enum Merged {
 
 /// Returns the message of a merge: one line, whatever the title has in it.
 pub fn message(task: &str, title: &str) -> String {
+    titled(&format!("Merge task {task}"), title)
+}
+
+/// Returns one line of a beginning and whatever a title has in it.
+pub(crate) fn titled(what: &str, title: &str) -> String {
     let words = title.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let title = words.join(" ");
     match title.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("Merge task {task}: {}…", title[..end].trim_end()),
-        None if title.is_empty() => format!("Merge task {task}"),
-        None => format!("Merge task {task}: {title}"),
+        Some((end, _)) => format!("{what}: {}…", title[..end].trim_end()),
+        None if title.is_empty() => what.to_owned(),
+        None => format!("{what}: {title}"),
     }
 }
 

@@ -12,6 +12,7 @@ mod restore;
 
 pub use advance::heal;
 pub(crate) use advance::{heal_left, is_moving};
+pub(crate) use land::titled;
 pub use land::{Merged, Order, merge, message};
 
 #[cfg(test)]

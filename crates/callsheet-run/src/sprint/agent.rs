@@ -1,21 +1,26 @@
 //! One agent of a sprint: briefed, run, and what was observed of it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callsheet::scope::ScopeGlobs;
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
-use callsheet::sprint::{Markers, PreviousRun};
+use callsheet::sprint::{Markers, Phase, PreviousRun};
 use callsheet_store::{BatchClaim, Run, RunKind, block_on};
 use serde_json::Value;
 
 use super::commit;
 use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
+use super::files::Files;
+use super::scope::{self, Bounds};
+use super::spot::Spot;
 use crate::account::Asker;
 use crate::document::{Status, document};
 use crate::drive::{self, Job, Live, PhaseJob, Watcher};
+use crate::repository::Repository;
 use crate::{Class, Consequence, RunError};
 
 /// An agent that is to be run.
@@ -24,45 +29,24 @@ pub(super) struct Assignment<'a> {
     pub(super) claim: BatchClaim,
     pub(super) action: ActionId,
     pub(super) order: AgentOrder,
-    /// The directory that it works in.
-    pub(super) cwd: PathBuf,
+    /// The worktree that it works in, where that is not the main checkout.
+    pub(super) spot: Option<Arc<Spot<'a>>>,
+    /// The paths that a merge has met conflicts in, where it is to resolve them.
+    pub(super) conflicts: Vec<String>,
+    /// The path of the board.
+    pub(super) board: String,
     /// What it may not touch.
     pub(super) excluded: Option<ScopeGlobs>,
-    /// What agents before it have touched of that, for the same stories.
-    pub(super) touched: Touched,
+    /// The runs of the cycle for any of its stories, the oldest first.
+    pub(super) earlier: Vec<Run>,
 }
 
 /// What agents have changed and may not, and where it can be seen as it was.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+struct Touched {
     paths: BTreeSet<String>,
     /// The commit that was checked out before the first of them.
     head: Option<String>,
-}
-
-impl Touched {
-    /// Collects it from runs, the oldest first.
-    pub(super) fn of(runs: &[Run], excluded: &ScopeGlobs) -> Self {
-        let mut touched = Self::default();
-        for run in runs {
-            let paths = changed_files(run).into_iter();
-            let paths: Vec<String> = paths.filter(|path| excluded.matches(path)).collect();
-            if !paths.is_empty() && touched.paths.is_empty() {
-                touched.head = document(run)["start_head"].as_str().map(str::to_owned);
-            }
-            touched.paths.extend(paths);
-        }
-        touched
-    }
-
-    /// Returns those that are not as they were.
-    fn left(&self, cwd: &Path) -> Result<BTreeSet<String>, RunError> {
-        let Some(head) = self.head.as_deref().filter(|_| !self.paths.is_empty()) else {
-            return Ok(self.paths.clone());
-        };
-        let differing = commit::differing(cwd, head)?;
-        Ok(self.paths.intersection(&differing).cloned().collect())
-    }
 }
 
 impl Assignment<'_> {
@@ -74,14 +58,22 @@ impl Assignment<'_> {
             order: &self.order,
             stops,
         };
-        let brief = self.brief()?;
+        if let Err(error) = self.make_ready() {
+            return Ok(AgentEnded::without_run(impossible(&error)));
+        }
+        let failed = |reason| {
+            let class = Class::Request.as_str().to_owned();
+            Ok(AgentEnded::without_run(End::Failed { class, reason }))
+        };
+        let brief = match self.brief() {
+            Ok(brief) => brief,
+            Err(RunError::Input(reason)) => return failed(reason),
+            Err(error) => return Err(error),
+        };
         let briefed = match self.stage.crew.brief(&self.order, &brief) {
             Ok(briefed) => briefed,
             // What a project has written cannot be composed: another try would not help this story, but others may go on.
-            Err(RunError::Input(reason)) => {
-                let class = Class::Request.as_str().to_owned();
-                return Ok(AgentEnded::without_run(End::Failed { class, reason }));
-            }
+            Err(RunError::Input(reason)) => return failed(reason),
             Err(RunError::Store(error)) => return Err(error.into()),
             Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
         };
@@ -90,7 +82,7 @@ impl Assignment<'_> {
             let events = briefed.events.iter().cloned().map(Into::into).collect();
             block_on(stage.store.append_events(stage.project, events))?;
         }
-        let run = match self.drive(&briefed, &mut watcher) {
+        let run = match self.drive(&briefed, &brief.write_scope, &mut watcher) {
             Ok(run) => run,
             // The account waits for something; so does the phase.
             Err(RunError::NotNow(_)) => {
@@ -113,8 +105,33 @@ impl Assignment<'_> {
         Ok(ended)
     }
 
-    fn drive(&self, briefed: &Briefed, watcher: &mut dyn Watcher) -> Result<Run, RunError> {
+    /// Returns the directory that the agent works in.
+    fn cwd(&self) -> &Path {
+        let spot = self.spot.as_ref();
+        spot.map_or(self.stage.root, |spot| spot.ground().path())
+    }
+
+    /// Makes the worktree ready, where there is one.
+    fn make_ready(&self) -> Result<(), RunError> {
+        match &self.spot {
+            None => Ok(()),
+            Some(spot) if self.order.phase == Phase::ResolveConflict => spot.begin_merge(),
+            Some(spot) => spot.ready(),
+        }
+    }
+
+    fn drive(
+        &self,
+        briefed: &Briefed,
+        write_scope: &[String],
+        watcher: &mut dyn Watcher,
+    ) -> Result<Run, RunError> {
         let stage = self.stage;
+        let spot = self.spot.as_ref();
+        let sandbox = briefed.sandbox.clone().map(|given| match spot {
+            Some(spot) => spot.workspace.writable(given),
+            None => given,
+        });
         let command = self.order.phase.command();
         let takes_system = briefed.runner.takes_system(stage.environment);
         let joined = briefed.system.as_deref().filter(|_| !takes_system);
@@ -126,7 +143,7 @@ impl Assignment<'_> {
             store: stage.store,
             project: stage.project,
             home: stage.home,
-            cwd: &self.cwd,
+            cwd: self.cwd(),
             kind: RunKind::First,
             parent: None,
             sealed: briefed.sealed,
@@ -137,7 +154,7 @@ impl Assignment<'_> {
             program: stage.program,
             script: briefed.script.as_deref(),
             most: briefed.most,
-            sandbox: briefed.sandbox.as_deref(),
+            sandbox: sandbox.as_deref(),
             asker: Asker::Person { probe: false },
             task: None,
             phase: Some(PhaseJob {
@@ -145,6 +162,8 @@ impl Assignment<'_> {
                 stories: &self.order.keys,
                 attempt: self.order.attempt,
                 batch: Some((&self.claim, self.action)),
+                write_scope,
+                ground: spot.map(|spot| spot.ground()),
             }),
         };
         drive::run(&job, watcher)
@@ -152,29 +171,38 @@ impl Assignment<'_> {
 
     /// Returns what the prompt has to say beyond the order.
     fn brief(&self) -> Result<Brief, RunError> {
+        let mut brief = Brief {
+            worktree: self
+                .spot
+                .as_ref()
+                .map(|spot| spot.ground().path().to_owned()),
+            ..Brief::default()
+        };
+        if scope::binds(self.order.phase) {
+            let (layout, keys) = (self.stage.layout, &self.order.keys);
+            brief.write_scope = scope::declared(self.cwd(), layout, keys)?;
+        }
         let Some(failed) = &self.order.failed_run else {
-            return Ok(Brief::default());
+            return Ok(brief);
         };
         let run = block_on(self.stage.store.run(self.stage.project, failed))?;
         let known = document(&run);
         let word = |field: &str| known[field].as_str().map(str::to_owned);
         let exit_code = known["exit_code"].as_i64();
-        Ok(Brief {
-            previous: Some(PreviousRun {
-                status: word("status"),
-                exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
-                termination: word("termination"),
-                missing_marker: false,
-                violations: self.violations(&run)?,
-                changed_files: changed_files(&run),
-            }),
-            write_scope: Vec::new(),
-        })
+        brief.previous = Some(PreviousRun {
+            status: word("status"),
+            exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
+            termination: word("termination"),
+            missing_marker: false,
+            violations: self.violations(&run)?,
+            changed_files: changed_files(&run),
+        });
+        Ok(brief)
     }
 
     /// Returns what was observed of a run that is over.
     pub(super) fn observed(&self, run: &Run) -> Result<AgentEnded, RunError> {
-        let end = end_of(run);
+        let end = self.resolved(end_of(run));
         let heard = if end == End::Completed {
             let said = drive::spoken(self.stage.store, run)?;
             Heard::from(&Markers::parse(self.order.phase, &said, &self.order.keys))
@@ -190,17 +218,76 @@ impl Assignment<'_> {
         })
     }
 
+    /// Commits a merge that was to be resolved; an agent that has not done so has failed.
+    fn resolved(&self, end: End) -> End {
+        let Some(spot) = &self.spot else {
+            return end;
+        };
+        if end != End::Completed || self.order.phase != Phase::ResolveConflict {
+            return end;
+        }
+        match spot.end_merge(&self.conflicts, &self.order.keys) {
+            Ok(Ok(())) => end,
+            Ok(Err(reason)) => End::Failed {
+                class: Class::Incomplete.as_str().to_owned(),
+                reason,
+            },
+            Err(error) => impossible(&error),
+        }
+    }
+
     /// Returns what was changed and may not be. What an earlier agent did counts until it is as it was before.
     fn violations(&self, run: &Run) -> Result<Vec<String>, RunError> {
-        let Some(excluded) = &self.excluded else {
-            return Ok(Vec::new());
+        let touched = self.touched()?;
+        let mut violations = match (self.repository()?, &touched.head) {
+            (Some(repository), Some(head)) if !touched.paths.is_empty() => {
+                let differing = commit::differing(&repository, head)?;
+                touched.paths.intersection(&differing).cloned().collect()
+            }
+            _ => touched.paths.clone(),
         };
-        let mut violations = self.touched.left(&self.cwd)?;
-        let mine = changed_files(run).into_iter();
-        violations.extend(
-            mine.filter(|path| excluded.matches(path) && !self.touched.paths.contains(path)),
-        );
+        let mine = self.beyond(run)?.into_iter();
+        violations.extend(mine.filter(|path| !touched.paths.contains(path)));
         Ok(violations.into_iter().collect())
+    }
+
+    /// Returns what agents before it have changed and may not.
+    fn touched(&self) -> Result<Touched, RunError> {
+        let mut touched = Touched::default();
+        for run in &self.earlier {
+            let paths = self.beyond(run)?;
+            if !paths.is_empty() && touched.paths.is_empty() {
+                touched.head = document(run)["start_head"].as_str().map(str::to_owned);
+            }
+            touched.paths.extend(paths);
+        }
+        Ok(touched)
+    }
+
+    /// Returns the paths that a run changed beyond what was agreed when it was started, whatever it made of the file of its
+    /// story.
+    fn beyond(&self, run: &Run) -> Result<Vec<String>, RunError> {
+        let request = run.request.as_ref();
+        let agreed = request.and_then(|request| request["write_scope"].as_array());
+        let agreed = agreed.into_iter().flatten().filter_map(Value::as_str);
+        let bounds = Bounds {
+            scope: &agreed.map(str::to_owned).collect::<Vec<_>>(),
+            excluded: self.excluded.as_ref(),
+            files: Files {
+                layout: self.stage.layout,
+                board: &self.board,
+            },
+            prefix: &commit::prefix(self.stage.root),
+        };
+        bounds.beyond(&changed_files(run))
+    }
+
+    fn repository(&self) -> Result<Option<Repository>, RunError> {
+        match (&self.spot, commit::top(self.stage.root)) {
+            (Some(spot), _) => Ok(Some(spot.ground().here())),
+            (None, Some(top)) => Repository::open(&top).map(Some),
+            (None, None) => Ok(None),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ pub fn archive(
 }
 
 /// Returns a name that nothing in a directory has.
-fn free_name(directory: &Path, name: &str) -> String {
+pub(super) fn free_name(directory: &Path, name: &str) -> String {
     let is_free = |name: &str| directory.join(name).symlink_metadata().is_err();
     if is_free(name) {
         return name.to_owned();

@@ -6,6 +6,8 @@ use callsheet_store::{
 };
 
 use super::driver::{Driver, LEASE, Stage};
+use super::files::Files;
+use super::{BoardFile, spot};
 use crate::RunError;
 use crate::drive::{self, Place, Worker};
 
@@ -83,8 +85,16 @@ pub fn busy(open: &StoredBatch) -> RunError {
     RunError::NotNow(format!("batch `{}` is running in another process", open.id))
 }
 
-fn start(stage: &Stage<'_>, rules: Rules) -> Result<(Begun, BatchClaim, Batch, i64), RunError> {
+fn start(stage: &Stage<'_>, mut rules: Rules) -> Result<(Begun, BatchClaim, Batch, i64), RunError> {
     let (store, project) = (stage.store, stage.project);
+    if rules.parallel > 1 {
+        let board = BoardFile::find(stage.root, stage.settings, stage.layout)?;
+        let files = Files {
+            layout: stage.layout,
+            board: board.path(),
+        };
+        spot::agree(stage.root, files, &mut rules)?;
+    }
     let carried = left(store, project)?;
     let how = if carried.is_empty() {
         Begun::New

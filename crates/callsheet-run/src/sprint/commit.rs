@@ -7,6 +7,7 @@ use std::time::Duration;
 use callsheet::sprint::machine::Verified;
 
 use super::ours::Ours;
+use super::spot::uncommitted;
 use crate::repository::Repository;
 use crate::{Bounds, RunError};
 
@@ -53,14 +54,13 @@ pub(super) fn prefix(root: &Path) -> String {
 }
 
 /// Looks at the commits since the baseline. Wrong ones are taken back, with all files as they are, and kept on a ref.
-pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, RunError> {
-    let Some(top) = top(root) else {
-        return Ok(Verified::Nothing);
-    };
-    let repository = Repository::open(&top)?;
+pub(super) fn verify(
+    repository: &Repository,
+    expected: &Expected<'_>,
+) -> Result<Verified, RunError> {
     let head = repository.rev("HEAD")?;
     let Some(head) = head.filter(|head| Some(head.as_str()) != expected.baseline) else {
-        let left = uncommitted(&repository)?;
+        let left = uncommitted(repository, "all")?;
         let mut left: Vec<&str> = left.iter().map(String::as_str).collect();
         left.retain(|path| expected.ours.is_changed(path));
         if left.is_empty() {
@@ -70,11 +70,11 @@ pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, R
         return Ok(Verified::Bad { problem });
     };
     let problem = match expected.baseline {
-        Some(baseline) if !is_ancestor(&repository, baseline, &head) => Some(format!(
+        Some(baseline) if !is_ancestor(repository, baseline, &head) => Some(format!(
             "the commits do not follow {}, which was checked out before",
             short(baseline)
         )),
-        _ => foreign(&repository, expected, &head)?,
+        _ => foreign(repository, expected, &head)?,
     };
     let Some(problem) = problem else {
         return Ok(Verified::Good { commit: head });
@@ -82,7 +82,7 @@ pub(super) fn verify(root: &Path, expected: &Expected<'_>) -> Result<Verified, R
     let locked = repository.lock(expected.home)?;
     locked.update_ref(&format!("{}/{head}", expected.lost), &head, None)?;
     if let Some(baseline) = expected.baseline {
-        let taken_back = committed(&repository, expected.baseline, &head)?;
+        let taken_back = committed(repository, expected.baseline, &head)?;
         let back = repository.command(&["reset", "--quiet", "--soft", baseline]);
         locked.change(back, BOUNDS)?;
         // What somebody else has staged, and nobody committed, stays staged.
@@ -145,35 +145,16 @@ fn is_ancestor(repository: &Repository, before: &str, after: &str) -> bool {
 }
 
 /// Returns the paths of a work tree that differ from a commit, those that git does not know included.
-pub(super) fn differing(root: &Path, commit: &str) -> Result<BTreeSet<String>, RunError> {
-    let Some(top) = top(root) else {
-        return Ok(BTreeSet::new());
-    };
-    let repository = Repository::open(&top)?;
+pub(super) fn differing(
+    repository: &Repository,
+    commit: &str,
+) -> Result<BTreeSet<String>, RunError> {
     let known = ["diff", "--no-ext-diff", "--no-textconv", "--no-renames"];
     let known = [&known[..], &["--name-only", "-z", commit, "--"]].concat();
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
     let mut differing = paths(&repository.run(&known)?);
     differing.extend(paths(&repository.run(&others)?));
     Ok(differing.into_iter().collect())
-}
-
-/// Returns the paths that differ from what is committed, those that git does not know included.
-fn uncommitted(repository: &Repository) -> Result<Vec<String>, RunError> {
-    let args = [
-        "status",
-        "--porcelain=v1",
-        "--no-renames",
-        "--untracked-files=all",
-        "-z",
-    ];
-    let said = repository.run(&args)?;
-    let entries = said
-        .split(|byte| *byte == 0)
-        .filter(|entry| entry.len() > 3);
-    Ok(entries
-        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
-        .collect())
 }
 
 fn paths(said: &[u8]) -> Vec<String> {
@@ -185,7 +166,8 @@ fn paths(said: &[u8]) -> Vec<String> {
         .collect()
 }
 
-fn named(paths: &[&str]) -> String {
+/// Names some paths to a person.
+pub(super) fn named(paths: &[&str]) -> String {
     let shown = paths
         .iter()
         .take(MOST_NAMED)

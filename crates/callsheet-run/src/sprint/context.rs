@@ -9,6 +9,7 @@ use callsheet::sprint::machine::ContextFound;
 use callsheet::{Error, Root};
 
 use super::Layout;
+use super::files::TEMPORARY;
 
 /// The most bytes of a context.
 const LIMIT: u64 = 16 << 20;
@@ -45,13 +46,13 @@ pub(super) fn freeze(root: &Path, layout: &Layout) -> Result<(), String> {
 }
 
 /// Writes a file below the root whole or not at all; no part of its path may be a link that leads out.
-fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String> {
     let failed = |cause: std::io::Error| format!("Failed to write destination file: {cause}");
     let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
     let directory = make(root, above)
         .map_err(|why| format!("Failed to create destination directory: {why}"))?;
     let mut file = tempfile::Builder::new()
-        .prefix(".callsheet-")
+        .prefix(TEMPORARY)
         .tempfile_in(&directory)
         .map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;

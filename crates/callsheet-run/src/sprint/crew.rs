@@ -38,12 +38,17 @@ pub struct Brief {
     pub previous: Option<PreviousRun>,
     /// What the stories may write; nothing says that they may write anywhere.
     pub write_scope: Vec<String>,
+    /// The worktree that the agent works in, where that is not the main checkout.
+    pub worktree: Option<PathBuf>,
 }
 
 /// The program around a sprint. Agents run side by side, so it is asked from several threads.
 pub trait Crew: Sync {
     /// Composes and seals the prompt of a phase, and chooses who runs it.
     fn brief(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, RunError>;
+
+    /// Returns what agents and checks in a worktree may write beside what every one may, if they are to be in the sandbox.
+    fn writable(&self) -> Result<Option<Vec<PathBuf>>, RunError>;
 
     /// Returns how often somebody asked the sprint to stop: once as the setting says, twice at once.
     fn stops(&self) -> usize;

@@ -4,7 +4,7 @@
 //! journal, and whoever comes next goes on from there.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,11 +17,13 @@ use callsheet::sprint::machine::{
 use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
 use serde_json::Value;
 
-use super::agent::{Assignment, Touched, excluded};
+use super::agent::{Assignment, excluded};
 use super::crew::Crew;
+use super::errand::Errand;
+use super::spot::Spot;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
-use crate::RunError;
+use crate::{CheckSetting, RunError, WorkspaceSettings};
 
 /// How long a claim on a batch lasts without a heartbeat.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
@@ -51,6 +53,10 @@ pub struct Stage<'a> {
     pub layout: &'a Layout,
     /// What no agent may touch.
     pub exclude: &'a [String],
+    /// What the project sets of its worktrees.
+    pub workspace: &'a WorkspaceSettings,
+    /// The checks of the project, which decide about merges.
+    pub checks: &'a [CheckSetting],
     /// The environment of this process.
     pub environment: &'a BTreeMap<String, String>,
     /// This program.
@@ -73,6 +79,8 @@ pub(super) struct Driver<'a> {
     inherited: BTreeSet<ActionId>,
     /// How often each agent, and each wait, was asked to stop.
     running: BTreeMap<ActionId, Arc<AtomicUsize>>,
+    /// The worktrees of cycles that have one, by the number of the cycle.
+    pub(super) spots: BTreeMap<u32, Arc<Spot<'a>>>,
     asked: Option<StopPolicy>,
     beaten: Instant,
     looked: Instant,
@@ -93,6 +101,7 @@ impl<'a> Driver<'a> {
             todo: batch.open().cloned().collect(),
             inherited: batch.open().map(|action| action.id).collect(),
             running: BTreeMap::new(),
+            spots: BTreeMap::new(),
             asked: None,
             beaten: Instant::now(),
             looked: Instant::now(),
@@ -250,13 +259,9 @@ impl<'a> Driver<'a> {
                     }));
                 }
                 let stops = self.begin(action.id);
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    let action = assignment.action;
-                    let ended = assignment.run(&stops);
-                    let input = ended.map(|ended| Input::AgentEnded { action, ended });
-                    // Nobody listens any more where the driver has failed.
-                    let _ = sender.send(input);
+                start(scope, sender, move || {
+                    let (action, ended) = (assignment.action, assignment.run(&stops));
+                    ended.map(|ended| Input::AgentEnded { action, ended })
                 });
                 Ok(None)
             }
@@ -268,11 +273,9 @@ impl<'a> Driver<'a> {
                     resets_at: *resets_at,
                     nth: *nth,
                 };
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    let action = waiting.action;
-                    let waited = waiting.wait(&stops);
-                    let _ = sender.send(waited.map(|()| Input::Waited { action }));
+                start(scope, sender, move || {
+                    let (action, waited) = (waiting.action, waiting.wait(&stops));
+                    waited.map(|()| Input::Waited { action })
                 });
                 Ok(None)
             }
@@ -280,6 +283,20 @@ impl<'a> Driver<'a> {
                 if let Some(stops) = self.running.get(action) {
                     stops.fetch_add(1, Ordering::Relaxed);
                 }
+                Ok(None)
+            }
+            Todo::Archive { .. } => {
+                let done = self.hand(action)?;
+                self.leave(action.cycle)?;
+                Ok(Some(done))
+            }
+            todo if Errand::is(todo) => {
+                let Some(spot) = self.spot(action.cycle)? else {
+                    return self.hand(action).map(Some);
+                };
+                let errand = self.errand(spot, action)?;
+                let stops = self.begin(action.id);
+                start(scope, sender, move || errand.run(&stops));
                 Ok(None)
             }
             _ => self.hand(action).map(Some),
@@ -292,25 +309,21 @@ impl<'a> Driver<'a> {
         stops
     }
 
-    fn assign(&self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
-        let excluded = excluded(self.stage.exclude)?;
-        let touched = match &excluded {
-            Some(excluded) => Touched::of(&self.runs_of(action.cycle, &order.keys)?, excluded),
-            None => Touched::default(),
-        };
+    fn assign(&mut self, action: &Action, order: &AgentOrder) -> Result<Assignment<'a>, RunError> {
+        let spot = self.spot(action.cycle)?;
+        let cycle = action.cycle.and_then(|number| self.batch.running(number));
+        let earlier = self.runs_of(action.cycle, &order.keys)?;
         Ok(Assignment {
             stage: self.stage,
             claim: self.claim.clone(),
             action: action.id,
             order: order.clone(),
-            cwd: self.cwd(),
-            excluded,
-            touched,
+            conflicts: cycle.map_or_else(Vec::new, |cycle| cycle.conflicts().to_vec()),
+            board: self.board.path().to_owned(),
+            excluded: excluded(self.stage.exclude)?,
+            earlier,
+            spot,
         })
-    }
-
-    fn cwd(&self) -> PathBuf {
-        self.stage.root.to_owned()
     }
 
     /// Returns what is known of an agent that a process which is gone has run.
@@ -336,13 +349,27 @@ impl<'a> Driver<'a> {
 
     /// Returns the runs of a cycle for any of these stories, the oldest first.
     fn runs_of(&self, cycle: Option<u32>, keys: &[String]) -> Result<Vec<Run>, RunError> {
-        let cycles = self.batch.open_cycles();
-        let runs = cycles.filter(|open| Some(open.number) == cycle);
-        let runs = runs.flat_map(callsheet::sprint::machine::Cycle::runs);
+        let cycle = cycle.and_then(|number| self.batch.running(number));
+        let runs = cycle
+            .into_iter()
+            .flat_map(callsheet::sprint::machine::Cycle::runs);
         let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
         mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
             .collect()
     }
+}
+
+/// Does something in a thread of its own, which sends its answer.
+fn start<'s>(
+    scope: &'s Scope<'s, '_>,
+    sender: &Sender<Answer>,
+    work: impl FnOnce() -> Answer + Send + 's,
+) {
+    let sender = sender.clone();
+    scope.spawn(move || {
+        // Nobody listens any more where the driver has failed.
+        let _ = sender.send(work());
+    });
 }
 
 fn policy(word: &str) -> StopPolicy {

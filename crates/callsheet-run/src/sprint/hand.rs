@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use callsheet::sprint::machine::{Action, ActionId, Chosen, Input, Spec, Todo};
+use callsheet::sprint::machine::{Action, ActionId, Chosen, Cycle, Input, Spec, Todo, Verified};
 use callsheet::sprint::{Board, Epics, Markers, Phase, Status, TechSpec, Word, next_where};
 use callsheet::story::Match;
 
 use super::commit::{self, Expected};
 use super::driver::Driver;
-use super::{Layout, Written, archive, context};
+use super::{Layout, Written, archive, context, scope};
 use crate::RunError;
+use crate::repository::Repository;
 
 impl Driver<'_> {
     /// Does an action that takes no time worth speaking of.
@@ -77,15 +78,44 @@ impl Driver<'_> {
     ) -> Result<Input, RunError> {
         let board = self.board.read()?;
         let places = Epics::of(&board);
-        let choice = next_where(&board, |entry| {
-            !busy.contains(&entry.key)
-                && (epics.is_empty() || !epics.contains(&places.place(&entry.key).epic))
-        });
+        let running = self.running_scopes();
+        let mut epics = epics.to_vec();
+        let choice = loop {
+            let choice = next_where(&board, |entry| {
+                !busy.contains(&entry.key)
+                    && (epics.is_empty() || !epics.contains(&places.place(&entry.key).epic))
+            });
+            if choice.story_keys.is_empty() || !self.collides(&choice.story_keys, &running) {
+                break choice;
+            }
+            // It waits until whoever writes the same is done.
+            epics.push(choice.epic_id);
+        };
         Ok(Input::Selected {
             action,
             epic: choice.epic_id,
             stories: self.chosen(&board, &choice.story_keys),
         })
+    }
+
+    /// Returns what the stories of each cycle that runs declare to write.
+    fn running_scopes(&self) -> Vec<Vec<String>> {
+        let stage = self.stage;
+        let scope = |cycle: &Cycle| {
+            let spot = self.spots.get(&cycle.number);
+            let root = spot.map_or(stage.root, |spot| spot.ground().path());
+            scope::declared(root, stage.layout, &cycle.keys()).unwrap_or_default()
+        };
+        self.batch.running_cycles().iter().map(scope).collect()
+    }
+
+    /// Tells whether stories declare to write what others are writing.
+    fn collides(&self, keys: &[String], running: &[Vec<String>]) -> bool {
+        let stage = self.stage;
+        let mine = scope::declared(stage.root, stage.layout, keys).unwrap_or_default();
+        let threshold = stage.workspace.conflict_threshold;
+        let mut running = running.iter();
+        running.any(|theirs| scope::collide(&mine, theirs, threshold))
     }
 
     fn look_at(&self, action: ActionId, keys: &[String]) -> Result<Input, RunError> {
@@ -149,6 +179,11 @@ impl Driver<'_> {
         })
     }
 
+    /// Returns the ref that keeps commits which are taken back.
+    pub(super) fn lost(&self) -> String {
+        format!("refs/callsheet/lost/sprint-{}", self.claim.batch.id)
+    }
+
     fn verify(
         &self,
         action: &Action,
@@ -157,16 +192,17 @@ impl Driver<'_> {
     ) -> Result<Input, RunError> {
         let stage = self.stage;
         let ours = self.ours(keys)?;
-        let lost = format!("refs/callsheet/lost/sprint-{}", self.claim.batch.id);
-        let verified = commit::verify(
-            stage.root,
-            &Expected {
-                baseline,
-                ours: &ours,
-                lost: &lost,
-                home: stage.home,
-            },
-        )?;
+        let lost = self.lost();
+        let expected = Expected {
+            baseline,
+            ours: &ours,
+            lost: &lost,
+            home: stage.home,
+        };
+        let verified = match commit::top(stage.root) {
+            Some(top) => commit::verify(&Repository::open(&top)?, &expected)?,
+            None => Verified::Nothing,
+        };
         Ok(Input::CommitVerified {
             action: action.id,
             verified,

@@ -7,12 +7,18 @@ mod archive;
 mod begin;
 mod board_file;
 mod commit;
+mod conflict;
 mod context;
 mod crew;
 mod driver;
+mod errand;
+mod files;
 mod hand;
+mod land;
 mod ours;
+mod scope;
 mod settings;
+mod spot;
 mod wait;
 
 pub use archive::{Archived, archive};

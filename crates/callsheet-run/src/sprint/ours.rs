@@ -33,11 +33,21 @@ pub(super) struct Ours {
     longer: Match,
     /// All other stories.
     others: Match,
+    /// What a worktree was given, which is taken out again where nobody changed it.
+    given: BTreeSet<String>,
 }
 
 impl Ours {
+    /// Allows what a worktree was given.
+    pub(super) fn allow(&mut self, given: impl IntoIterator<Item = String>) {
+        self.given.extend(given);
+    }
+
     /// Tells whether a path may be in a commit of the stories.
     pub(super) fn has(&self, path: &str) -> bool {
+        if self.given.contains(path) {
+            return true;
+        }
         match self.name(path) {
             Some(name) if self.mine.hits(name) && !self.longer.hits(name) => true,
             Some(name) if self.others.hits(name) => false,
@@ -66,12 +76,7 @@ impl Driver<'_> {
         let (root, layout) = (self.stage.root, self.stage.layout);
         let prefix = commit::prefix(root);
         let (mut changed, developed) = self.changed_for(keys)?;
-        let own = [
-            self.board.path(),
-            &layout.project_context,
-            &layout.sprint_project_context,
-        ];
-        changed.extend(own.map(|path| format!("{prefix}{path}")));
+        changed.extend(self.files().own().map(|path| format!("{prefix}{path}")));
         // Files that earlier cycles of the sprint moved belong to it, whoever commits them.
         let mut mine = keys.to_vec();
         for cycle in self.batch.ended_cycles() {
@@ -95,6 +100,7 @@ impl Driver<'_> {
             longer: Match::new(&longer, false),
             others: Match::new(&others, false),
             mine: rule,
+            given: BTreeSet::new(),
         })
     }
 

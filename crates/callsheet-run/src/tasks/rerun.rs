@@ -25,9 +25,9 @@ pub trait Waiting {
 /// Where checks are run once more.
 #[derive(Clone, Copy, Debug)]
 pub struct Rerun<'a> {
-    /// The run, which is over.
-    pub run: &'a Run,
-    /// Where its files are; nobody else works there.
+    /// The name that marks their processes and keeps what they leave, such as the run whose checks they are.
+    pub name: &'a str,
+    /// Where the files are; nobody else works there.
     pub ground: &'a Ground,
     /// This program.
     pub program: &'a Path,
@@ -38,13 +38,14 @@ pub struct Rerun<'a> {
 }
 
 impl Rerun<'_> {
-    /// Runs checks of the run, on the tree that it left; all of them where none is named.
+    /// Runs checks of a run that is over, on the tree that it left; all of them where none is named.
     pub fn run(
         &self,
+        run: &Run,
         names: &[String],
         waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
-        let mut checks = self.defined()?;
+        let mut checks = defined(run)?;
         let known: Vec<String> = checks.iter().map(|check| check.name.clone()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(name)) {
             return Err(RunError::Unknown {
@@ -54,13 +55,13 @@ impl Rerun<'_> {
             });
         }
         checks.retain(|check| names.is_empty() || names.contains(&check.name));
-        let outcome = self.run.outcome.as_ref();
+        let outcome = run.outcome.as_ref();
         let left = outcome.and_then(|outcome| outcome["end_tree"].as_str());
         let tree = self.tree()?;
         if left != Some(tree.as_str()) {
             return Err(RunError::NotNow(format!(
                 "the worktree is not as run `{}` left it, so its checks would say nothing about that run",
-                self.run.id
+                run.id
             )));
         }
         // Should this process be killed, what a check has changed by then is taken back.
@@ -74,13 +75,6 @@ impl Rerun<'_> {
         Ok(ran)
     }
 
-    /// Returns the checks that were frozen when the run started.
-    pub(super) fn defined(&self) -> Result<Vec<CheckSetting>, RunError> {
-        let terms = Terms::of(self.run);
-        let none = || RunError::Input(format!("run `{}` is not a run of a task", self.run.id));
-        terms.map(|terms| terms.checks).ok_or_else(none)
-    }
-
     /// Runs checks on the files as they are; `known` is the tree that they make, if somebody has just looked.
     pub(super) fn check(
         &self,
@@ -89,12 +83,11 @@ impl Rerun<'_> {
         waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
         let folder = self.ground.hold().scratch()?;
-        let run = self.run.id.to_string();
         let place = Place {
             program: self.program,
             ground: self.ground,
             folder: folder.path(),
-            run: &run,
+            run: self.name,
             environment: self.environment,
             sandbox: self.sandbox,
         };
@@ -116,7 +109,7 @@ impl Rerun<'_> {
         if let Some(tree) = all.first().and_then(|first| first.tree.as_deref()) {
             let left = Left {
                 tree,
-                name: &run,
+                name: self.name,
                 known: None,
             };
             tidy(self.ground, folder.path(), &left)?;
@@ -128,4 +121,10 @@ impl Rerun<'_> {
     pub(super) fn tree(&self) -> Result<String, RunError> {
         tree_now(self.ground, self.ground.hold().scratch()?.path())
     }
+}
+
+/// Returns the checks that were frozen when a run started.
+fn defined(run: &Run) -> Result<Vec<CheckSetting>, RunError> {
+    let none = || RunError::Input(format!("run `{}` is not a run of a task", run.id));
+    Terms::of(run).map(|terms| terms.checks).ok_or_else(none)
 }

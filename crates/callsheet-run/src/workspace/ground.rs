@@ -28,9 +28,19 @@ pub fn branch_of(task: &str) -> String {
     format!("callsheet/task-{task}")
 }
 
+/// Returns the branch of a cycle of a sprint.
+pub fn cycle_branch(cycle: &str) -> String {
+    format!("callsheet/sprint-{cycle}")
+}
+
 /// Returns the ref that keeps what a run came to.
 pub fn result_ref(run: &str) -> String {
     format!("refs/callsheet/runs/{run}")
+}
+
+/// Returns the ref that keeps what checks made of files.
+pub(crate) fn checks_ref(name: &str) -> String {
+    format!("refs/callsheet/checks/{name}")
 }
 
 /// Returns a path of the bytes that git prints.
@@ -64,16 +74,25 @@ pub struct Ground {
 impl Ground {
     /// Takes the worktree of a task; `root` is the main checkout.
     pub(super) fn of(root: &Path, home: &Path, task: &str) -> Result<Self, RunError> {
-        let repository = Repository::open(root)?;
-        let name = format!("task-{task}");
-        let folder = home.join(WORKTREES);
         let busy = format!("another process works on task `{task}`");
+        Self::named(root, home, format!("task-{task}"), &busy)
+    }
+
+    /// Takes the worktree of a cycle of a sprint.
+    pub(super) fn of_cycle(root: &Path, home: &Path, cycle: &str) -> Result<Self, RunError> {
+        let busy = format!("another process works on cycle `{cycle}` of a sprint");
+        Self::named(root, home, format!("sprint-{cycle}"), &busy)
+    }
+
+    fn named(root: &Path, home: &Path, name: String, busy: &str) -> Result<Self, RunError> {
+        let repository = Repository::open(root)?;
+        let folder = home.join(WORKTREES);
         Ok(Self {
             path: folder.join(&name),
             admin: repository.common_dir().join("worktrees").join(&name),
-            branch: branch_of(task),
+            branch: format!("callsheet/{name}"),
             home: home.to_owned(),
-            hold: Arc::new(Hold::take(&folder, &name, &busy)?),
+            hold: Arc::new(Hold::take(&folder, &name, busy)?),
             repository,
             name,
         })
@@ -114,6 +133,11 @@ impl Ground {
         &self.branch
     }
 
+    /// Returns the repository as it is seen from here.
+    pub(crate) fn here(&self) -> Repository {
+        self.repository.at(&self.path, &self.admin)
+    }
+
     pub(crate) fn own_ref(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
@@ -139,10 +163,15 @@ impl Ground {
     }
 
     /// Returns the path of a file about the place, beside it.
-    pub(super) fn note(&self, what: &str) -> PathBuf {
+    pub(crate) fn note(&self, what: &str) -> PathBuf {
         self.home
             .join(WORKTREES)
             .join(format!("{}.{what}", self.name))
+    }
+
+    /// Removes the note that a worktree is set up which is gone.
+    pub(crate) fn forget(&self) {
+        let _ = std::fs::remove_file(self.note(super::READY));
     }
 
     /// Tells whether there is anything to look at.
@@ -154,7 +183,7 @@ impl Ground {
     }
 
     /// Tells this making of the worktree from all others.
-    pub(super) fn stamp(&self) -> String {
+    pub(crate) fn stamp(&self) -> String {
         std::fs::metadata(&self.path).map_or_else(
             |_| String::new(),
             |found| format!("{} {}\n", found.dev(), found.ino()),
@@ -252,7 +281,7 @@ impl Ground {
     /// Keeps what checks made of the files of a run.
     pub(crate) fn keep_checks(&self, run: &str, commit: &str) -> Result<(), RunError> {
         let locked = self.repository.lock(&self.home)?;
-        locked.update_ref(&format!("refs/callsheet/checks/{run}"), commit, None)
+        locked.update_ref(&checks_ref(run), commit, None)
     }
 
     /// Keeps a commit under the name of a run.

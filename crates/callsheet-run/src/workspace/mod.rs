@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use callsheet::scope::{ScopeGlobs, ScopeSnapshot};
 
 pub use checkout::Checkout;
-pub(crate) use ground::os_path;
-pub use ground::{Ground, branch_of, result_ref};
+pub use ground::{Ground, branch_of, cycle_branch, result_ref};
+pub(crate) use ground::{checks_ref, os_path};
 pub(crate) use shown::Shown;
 
 use crate::repository::{NewWorktree, RepositoryLock};
@@ -73,6 +73,12 @@ impl Workspace {
     /// What a killed process has started there is waited for.
     pub fn hold(root: &Path, home: &Path, task: &str) -> Result<Self, RunError> {
         let ground = Ground::of(root, home, task)?;
+        Ok(Self { ground })
+    }
+
+    /// Takes the workspace of a cycle of a sprint, by the same rules.
+    pub fn hold_cycle(root: &Path, home: &Path, cycle: &str) -> Result<Self, RunError> {
+        let ground = Ground::of_cycle(root, home, cycle)?;
         Ok(Self { ground })
     }
 

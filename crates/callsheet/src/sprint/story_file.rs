@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 use super::board::line::{Pair, Row};
 use super::{Epics, Place, Status, Word};
+use crate::scope::ScopeGlobs;
+use crate::template::yaml::{self, Kind, Node};
+use crate::{Error, ErrorKind};
 
 /// What may stand before the key in the name of a story file.
 const PREFIXES: [&str; 3] = ["sprint-", "spec-", "story-"];
@@ -129,6 +132,49 @@ pub fn with_status(text: &str, to: Status) -> Option<String> {
     Some([&text[..bytes.start], blank, word, &text[bytes.end..]].concat())
 }
 
+/// Returns the patterns of paths that a story may write, as `write_scope` in its front matter has them; none where it says nothing.
+///
+/// ```
+/// use callsheet::sprint::story_file::write_scope;
+///
+/// let text = "---\nwrite_scope: [\"src/login/**\", docs/login.md]\n---\n# Login\n";
+/// assert_eq!(write_scope(text)?, ["src/login/**", "docs/login.md"]);
+/// assert!(write_scope("# Login\n")?.is_empty());
+/// # Ok::<(), callsheet::Error>(())
+/// ```
+pub fn write_scope(text: &str) -> Result<Vec<String>, Error> {
+    const FIELD: &str = "write_scope";
+    let mut rows = Row::all(text);
+    let opens = rows.next().is_some_and(|row| row.text.trim_end() == "---");
+    let header: Vec<&str> = rows
+        .map(|row| row.text)
+        .take_while(|row| row.trim_end() != "---")
+        .collect();
+    // Whatever else stands there is nobody's business.
+    if !opens || !header.iter().any(|row| row.starts_with(FIELD)) {
+        return Ok(Vec::new());
+    }
+    let refused = |why: &str| Error::new(ErrorKind::BadInput, format!("`{FIELD}`: {why}"));
+    let tree = yaml::parse(&header.join("\n")).map_err(|malformed| refused(&malformed.reason))?;
+    let Some(Kind::Map(entries)) = tree.map(|node| node.kind) else {
+        return Ok(Vec::new());
+    };
+    let Some(entry) = yaml::get(&entries, FIELD) else {
+        return Ok(Vec::new());
+    };
+    let text = |node: &Node| match &node.kind {
+        Kind::Scalar(text) => Ok(text.clone()),
+        _ => Err(refused("expected a list of patterns")),
+    };
+    let patterns: Vec<String> = match &entry.value.kind {
+        Kind::Null => Vec::new(),
+        Kind::List(items) => items.iter().map(text).collect::<Result<_, _>>()?,
+        _ => vec![text(&entry.value)?],
+    };
+    ScopeGlobs::new(FIELD, &patterns)?;
+    Ok(patterns)
+}
+
 /// Reads the word of a story file, which has two of its own.
 fn spec_word(text: &str) -> Word {
     let mut word = Word::parse(text);
@@ -227,6 +273,36 @@ mod tests {
         assert_eq!(of("3-1-b"), ["a/3-1-b.md"]);
         assert!(of("4-1-x").is_empty());
         assert!(of("notes").is_empty());
+    }
+
+    #[test]
+    fn a_write_scope_is_a_list_of_patterns_or_an_error() {
+        let said = |text: &str| match write_scope(text) {
+            Ok(patterns) => patterns.join(" "),
+            Err(error) => error.to_string(),
+        };
+        let texts = [
+            "---\nwrite_scope: [src/**, 'a b/*']\n---\n",
+            "---\r\nwrite_scope:\r\n  - src/**\r\n---\r\n",
+            "---\nwrite_scope: src/**\nstatus: draft\n---\n",
+            "---\nwrite_scope:\n---\n",
+            "---\nstatus: [\n---\nwrite_scope: [a]\n",
+            "write_scope: [a]\n",
+            "---\nwrite_scope: [a\n---\n",
+            "---\nwrite_scope: [{a: b}]\n---\n",
+            "---\nwrite_scope: [../x]\n---\n",
+        ];
+        insta::assert_snapshot!(texts.map(said).join("\n"), @"
+    src/** a b/*
+    src/**
+    src/**
+
+
+
+    `write_scope`: unclosed bracket '['
+    `write_scope`: expected a list of patterns
+    `write_scope[0]`: bad scope pattern `../x`: `..` would lead out of the root
+    ");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a sprint needs from this program: prompts, runners, and lines for people.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use callsheet::Event;
@@ -111,7 +112,15 @@ impl<'a> Prompts<'a> {
         let found = self.project.recipe(&phase.recipe())?;
         let options = BudgetArgs::default().options(false);
         let input = phase.input().into();
-        compose_document(self.project, found.recipe(), input, &options, keeping)
+        let there = self.place(brief);
+        let project = there.as_ref().unwrap_or(self.project);
+        compose_document(project, found.recipe(), input, &options, keeping)
+    }
+
+    /// Returns the project as an agent has it in a worktree.
+    fn place(&self, brief: &Brief) -> Option<Project> {
+        let worktree = brief.worktree.as_deref()?;
+        Some(self.project.with_root(worktree))
     }
 
     fn phase_order(&self, order: &AgentOrder, brief: &Brief) -> Result<PhaseOrder, Failure> {
@@ -133,7 +142,7 @@ impl<'a> Prompts<'a> {
             previous_findings: findings.collect(),
             previous: brief.previous.clone(),
             write_scope: brief.write_scope.clone(),
-            additional_files: self.additional(order)?,
+            additional_files: self.additional(order, brief)?,
             degrade: true,
             limits: PhaseLimits {
                 warning_bytes: bytes(settings.injection_warning_kb),
@@ -151,7 +160,7 @@ impl<'a> Prompts<'a> {
     }
 
     /// Returns what whoever writes a story is given beside the files of the phase: its epic, and the story before.
-    fn additional(&self, order: &AgentOrder) -> Result<Vec<String>, Failure> {
+    fn additional(&self, order: &AgentOrder, brief: &Brief) -> Result<Vec<String>, Failure> {
         let Some(first) = order
             .keys
             .first()
@@ -159,7 +168,8 @@ impl<'a> Prompts<'a> {
         else {
             return Ok(Vec::new());
         };
-        let root = self.project.open()?;
+        let there = self.place(brief);
+        let root = there.as_ref().unwrap_or(self.project).open()?;
         let names = |directory: &str| {
             let listing = root.list(directory);
             listing.map_or_else(|_| Vec::new(), |listing| listing.names)
@@ -194,7 +204,11 @@ impl ProgramCrew<'_> {
         let seal = composed.seal.clone();
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
         let sealed = self.opened.seal(seal)?;
-        let mut runner = resolve(project, &self.cast.runner)?;
+        let place = match brief.worktree {
+            Some(_) => Place::Worktree,
+            None => place(project, &self.cast.runner)?,
+        };
+        let mut runner = resolve_at(project, &self.cast.runner, place)?;
         if order.model == Model::Review
             && let Some(model) = &self.cast.review_model
         {
@@ -213,7 +227,7 @@ impl ProgramCrew<'_> {
             system: texts.system,
             events: composed.composition.events.clone(),
             script,
-            sandbox: sandbox_of(project, &runner)?,
+            sandbox: sandbox::of(project, place)?,
             most: exec::most(project, &runner),
             runner,
         })
@@ -236,15 +250,12 @@ fn place(project: &Project, name: &str) -> Result<Place, Failure> {
     })
 }
 
-fn sandbox_of(
-    project: &Project,
-    runner: &Resolved,
-) -> Result<Option<Vec<std::path::PathBuf>>, Failure> {
-    sandbox::of(project, place(project, &runner.name)?)
+fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
+    resolve_at(project, name, place(project, name)?)
 }
 
-fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
-    let is_sandboxed = sandbox::of(project, place(project, name)?)?.is_some();
+fn resolve_at(project: &Project, name: &str, place: Place) -> Result<Resolved, Failure> {
+    let is_sandboxed = sandbox::of(project, place)?.is_some();
     Ok(project
         .runners()
         .resolve(name, project.root(), is_sandboxed)?)
@@ -253,6 +264,10 @@ fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
 impl Crew for ProgramCrew<'_> {
     fn brief(&self, order: &AgentOrder, brief: &Brief) -> Result<Briefed, RunError> {
         self.briefed(order, brief).map_err(Failure::into_run_error)
+    }
+
+    fn writable(&self) -> Result<Option<Vec<PathBuf>>, RunError> {
+        sandbox::of(self.prompts.project, Place::Worktree).map_err(Failure::into_run_error)
     }
 
     fn stops(&self) -> usize {

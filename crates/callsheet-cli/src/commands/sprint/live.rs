@@ -24,6 +24,8 @@ struct State {
     stops: usize,
     /// What was noted; of many agents, each would say the same.
     noted: BTreeSet<String>,
+    /// Whether several cycles can run at once.
+    is_parallel: bool,
 }
 
 impl Show {
@@ -33,6 +35,7 @@ impl Show {
             active: BTreeMap::new(),
             stops: 0,
             noted: BTreeSet::new(),
+            is_parallel: false,
         })))
     }
 
@@ -59,6 +62,7 @@ impl Show {
 
     pub(super) fn told(&self, batch: &Batch, events: &[Event]) {
         let mut state = self.state();
+        state.is_parallel = batch.rules().parallel > 1;
         let open: Vec<ActionId> = batch.open().map(|action| action.id).collect();
         state.active.retain(|action, _| open.contains(action));
         for line in events.iter().filter_map(line) {
@@ -69,6 +73,9 @@ impl Show {
     pub(super) fn live(&self, action: ActionId, order: &AgentOrder, live: &drive::Live<'_>) {
         let mut state = self.state();
         let mut parts = vec![order.task_id(), clock(live.elapsed)];
+        if state.is_parallel {
+            parts.insert(1, order.keys.join(","));
+        }
         parts.extend(live.seen.last_tool.as_deref().map(one_line));
         if let Some(usage) = &live.seen.usage {
             let tokens = usage.input_tokens + usage.output_tokens;
@@ -111,8 +118,18 @@ impl State {
     }
 }
 
-/// Returns the line of an event, where it has one.
+/// Returns the line of an event, where it has one; where several cycles run at once, it begins with the number of its cycle.
 fn line(event: &Event) -> Option<String> {
+    let text = plain_line(event)?;
+    match event.payload.get("cycle_number") {
+        Some(number) if text.starts_with(' ') => {
+            Some(format!("  [{number}] {}", text.trim_start()))
+        }
+        _ => Some(text),
+    }
+}
+
+fn plain_line(event: &Event) -> Option<String> {
     let text = |field: &str| -> String {
         let value = event.payload.get(field);
         one_line(value.and_then(Value::as_str).unwrap_or_default())
@@ -122,6 +139,7 @@ fn line(event: &Event) -> Option<String> {
         let keys = keys.into_iter().flatten().filter_map(Value::as_str);
         keys.map(one_line).collect::<Vec<_>>().join(", ")
     };
+    let short = |field: &str| text(field).chars().take(10).collect::<String>();
     Some(match event.kind.as_str() {
         "batch:warning" => format!("  warning: {}", text("message")),
         "error" => format!("error: {}", text("message")),
@@ -161,10 +179,13 @@ fn line(event: &Event) -> Option<String> {
             text("new_status")
         ),
         "commit:verified" => {
-            let commit = text("commit");
-            let short = commit.get(..10).unwrap_or(&commit);
-            format!("  commit {short} for {}", list("story_keys"))
+            format!("  commit {} for {}", short("commit"), list("story_keys"))
         }
+        "merge:complete" => {
+            format!("  merged {} in {}", list("story_keys"), short("commit"))
+        }
+        "merge:conflict" => format!("  conflict in {}", list("paths")),
+        "merge:refused" => format!("  checks failed on the merged tree: {}", list("checks")),
         "cleanup:file_error" => format!("  warning: {}: {}", text("message"), text("error")),
         "background:error" => format!("  {}: {}", text("task_type"), text("error")),
         _ => return None,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use callsheet::sprint::machine::{Batch, Cycle, End, Outcome, PhaseRecord, Story};
 use callsheet::sprint::{Phase, Status};
 use callsheet_run::sprint::fold;
+use callsheet_run::workspace::cycle_branch;
 use callsheet_store::{Batch as StoredBatch, block_on};
 use serde_json::{Value, json};
 
@@ -54,7 +55,10 @@ pub(super) fn of(opened: &Opened, id: &str, batch: &Batch) -> Result<Value, Fail
 /// Returns the report of a batch.
 fn document(batch: &Batch, stored: &StoredBatch) -> Value {
     let cycles = batch.ended_cycles().iter().chain(batch.open_cycles());
-    let stories = cycles.flat_map(|cycle| {
+    let mut cycles: Vec<&Cycle> = cycles.collect();
+    // Where several run at once, they end in any order.
+    cycles.sort_by_key(|cycle| cycle.number);
+    let stories = cycles.into_iter().flat_map(|cycle| {
         let stories = cycle.stories.iter();
         stories.map(move |story| story_of(batch, cycle, story))
     });
@@ -105,6 +109,7 @@ fn story_of(batch: &Batch, cycle: &Cycle, story: &Story) -> Value {
         "reason": reason,
         "code_reviews": count(Phase::CodeReview),
         "commit": cycle.commit().filter(|_| is_done),
+        "branch": cycle.workspace.as_deref().filter(|_| !is_done).map(cycle_branch),
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd,
         "agent_ms": spent.wall_ms,
@@ -141,6 +146,10 @@ pub(super) fn text(document: &Value) -> String {
         let (key, reason) = (word(&story["story"]), word(&story["reason"]));
         if !reason.is_empty() {
             text.push_str(&format!("{key}: {reason}\n"));
+        }
+        let branch = word(&story["branch"]);
+        if !branch.is_empty() {
+            text.push_str(&format!("{key}: its work is on branch {branch}\n"));
         }
     }
     text + &total(document)

@@ -6,6 +6,7 @@ use callsheet::sprint::board::Board;
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
+use callsheet_store::block_on;
 use serde_json::Value;
 
 use super::crew::{Cast, ProgramCrew, review_model};
@@ -19,7 +20,8 @@ use crate::{run, store};
 /// Run stories through their phases: create, review, develop, review the code, commit
 ///
 /// A cycle takes one or two stories of an epic, as `sprint next` prints them. Agents work in the project's own checkout, one
-/// after the other. Everything that happened is on record before anything follows from it: after a crash or a stop, the next
+/// after the other. With `--parallel`, cycles of several epics run at once, each in a worktree of its own, and are merged in
+/// the order in which they began, after the checks passed on the merged tree. Everything that happened is on record before anything follows from it: after a crash or a stop, the next
 /// `sprint run` goes on from there. Ctrl-C stops as the setting `stop` says; the second one ends the agents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -28,6 +30,7 @@ Exits with 0 if every story that it took is done, with 1 if one is not, with 3 i
 Examples:
   callsheet sprint run
   callsheet sprint run all --runner claude
+  callsheet sprint run all --parallel 3
   callsheet sprint run 1 --dry-run")]
 pub(crate) struct Args {
     /// How many cycles, or `all` [default: `default_max_cycles` in `[sprint]`, which is 2]
@@ -37,6 +40,10 @@ pub(crate) struct Args {
     /// Who runs the agents [default: the runner in `[sprint]`, else the project's]
     #[arg(long, value_name = "NAME")]
     runner: Option<String>,
+
+    /// How many cycles run at once, from 1 to 16
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    parallel: u32,
 
     /// Print every prompt that would be sent if all went well, with its size; start and write nothing
     #[arg(long)]
@@ -97,6 +104,7 @@ impl Args {
             Some(Cycles::All) => rules.max_cycles = None,
         }
         rules.review_model = review_model;
+        rules.parallel = self.parallel;
         rules
     }
 
@@ -149,6 +157,7 @@ pub(crate) fn all(project: &Project, runner: &str, out: Output) -> Result<Ran, F
     let args = Args {
         cycles: Some(Cycles::All),
         runner: Some(runner.to_owned()),
+        parallel: 1,
         dry_run: false,
     };
     checked(project, out)?;
@@ -183,6 +192,8 @@ fn ran(project: &Project, cast: Cast, rules: Rules, out: Output) -> Result<Ran, 
         settings: &project.settings.sprint,
         layout: &project.settings.sprint_paths().layout(),
         exclude: &project.settings.scope.default_exclude,
+        workspace: &project.settings.workspace,
+        checks: &project.settings.checks,
         environment: &environment,
         program: &program,
         crew: &crew,
@@ -197,7 +208,13 @@ fn ran(project: &Project, cast: Cast, rules: Rules, out: Output) -> Result<Ran, 
         });
     });
     crew.end();
-    let batch = ran.map_err(busy)?;
+    let batch = ran.map_err(|error| {
+        match block_on(opened.store.open_batch(&opened.project)) {
+            Ok(Some(_)) => busy(error),
+            // Nothing has begun, and nobody else is at it.
+            _ => error.into(),
+        }
+    })?;
     let id = id.map(|id| id.to_string()).unwrap_or_default();
     let report = report::of(&opened, &id, &batch)?;
     Ok(Ran { report, batch })

@@ -296,8 +296,10 @@ impl Cycle {
                 return;
             }
             Phase::ResolveConflict => {
-                if let CommitStep::Conflict(commit) = &self.commit {
-                    self.commit = CommitStep::Good(commit.clone());
+                if let CommitStep::Conflict { commit, .. } = &self.commit {
+                    let commit = commit.clone();
+                    self.commit = commit.map_or(CommitStep::Nothing, CommitStep::Good);
+                    self.commit_failures = 0;
                 }
                 return;
             }
@@ -351,7 +353,11 @@ impl Cycle {
         if matches!(order.phase, Phase::Commit | Phase::ResolveConflict) {
             self.commit_failures += 1;
             if self.commit_failures >= rules.max_failures {
-                self.give_up_commit(&format!("it could not be committed: {why}"));
+                let what = match order.phase {
+                    Phase::Commit => "it could not be committed",
+                    _ => "the conflicts of its merge were not resolved",
+                };
+                self.give_up_commit(&format!("{what}: {why}"));
             }
             return;
         }

@@ -115,6 +115,10 @@ impl Batch {
         for story in &mut cycle.stories {
             story.unreviewable(&self.rules);
         }
+        if self.rules.parallel > 1 {
+            let name = || format!("{}-{}", self.id, cycle.number);
+            cycle.workspace = cycle.workspace.take().or_else(|| Some(name()));
+        }
         self.started_cycles += 1;
         step.events
             .push(events::cycle_start(cycle.number, &cycle.keys()));
@@ -210,7 +214,10 @@ impl Batch {
                 cycle.commit = CommitStep::Over(cycle.commit().map(str::to_owned));
                 cycle.moved.extend(moved);
             }
-            (Todo::Merge { .. }, Input::Merged { merged, .. }) => cycle.merged(merged),
+            (Todo::Merge { keys }, Input::Merged { merged, .. }) => {
+                step.events.extend(events::merged(keys, &merged));
+                cycle.merged(merged);
+            }
             _ => return Err(Illegal(format!("action {id} has another kind of answer"))),
         }
         Ok(())
@@ -225,9 +232,16 @@ impl Cycle {
                 self.commit = CommitStep::Landed(Some(commit));
                 return;
             }
+            Merged::Nothing => {
+                self.commit = CommitStep::Landed(self.commit().map(str::to_owned));
+                return;
+            }
+            // It is asked for again, by this batch or by the next one.
+            Merged::Interrupted => return,
             Merged::Conflict { paths } if self.conflicts + 1 < MOST_TRIES => {
                 self.conflicts += 1;
-                self.commit = CommitStep::Conflict(paths.join(", "));
+                let commit = self.commit().map(str::to_owned);
+                self.commit = CommitStep::Conflict { commit, paths };
                 return;
             }
             Merged::Conflict { paths } => {

@@ -138,6 +138,16 @@ impl Batch {
         self.cycles.iter().chain(&self.carried)
     }
 
+    /// Returns the cycle of that number, if it runs.
+    pub fn running(&self, number: u32) -> Option<&Cycle> {
+        self.cycles.iter().find(|cycle| cycle.number == number)
+    }
+
+    /// Returns the cycles that run.
+    pub fn running_cycles(&self) -> &[Cycle] {
+        &self.cycles
+    }
+
     /// Returns the cycles that are over.
     pub fn ended_cycles(&self) -> &[Cycle] {
         &self.ended_cycles
@@ -177,10 +187,26 @@ impl Batch {
                 Illegal(format!("there is no action {id} that waits for an answer"))
             })?,
         };
+        let told = step.events.len();
+        self.answered(&action, input, step)?;
+        self.tell_cycle(action.cycle, &mut step.events[told..]);
+        Ok(())
+    }
+
+    /// Says in events which cycle they are about, where several run at once.
+    fn tell_cycle(&self, cycle: Option<u32>, told: &mut [Event]) {
+        if let (Some(cycle), true) = (cycle, self.rules.parallel > 1) {
+            for event in told {
+                events::of_cycle(event, cycle);
+            }
+        }
+    }
+
+    fn answered(&mut self, action: &Action, input: Input, step: &mut Step) -> Result<(), Illegal> {
         match (&action.todo, input) {
             (Todo::Agent(order), Input::AgentEnded { ended, .. }) => {
                 let order = order.clone();
-                self.agent_ended(&action, &order, ended, step);
+                self.agent_ended(action, &order, ended, step);
             }
             (_, Input::Refused { reason, .. }) => {
                 self.fatal.get_or_insert((BatchStatus::Error, reason));
@@ -203,8 +229,8 @@ impl Batch {
                 let set = (key.as_str(), *to, *force);
                 self.status_set(action.cycle, set, (&old, is_set), step);
             }
-            (Todo::Wait { .. }, Input::Waited { .. }) => self.waited(&action, step),
-            (_, input) => return self.landed(&action, input, step),
+            (Todo::Wait { .. }, Input::Waited { .. }) => self.waited(action, step),
+            (_, input) => return self.landed(action, input, step),
         }
         Ok(())
     }
@@ -240,6 +266,7 @@ impl Batch {
     fn cancel(&mut self, all: bool, step: &mut Step) {
         let is_cut = |action: &&Action| match &action.todo {
             Todo::Agent(order) => all || order.background,
+            Todo::Merge { .. } => all,
             Todo::Wait { .. } => true,
             _ => false,
         };
@@ -272,7 +299,9 @@ impl Batch {
     pub(super) fn act(&mut self, cycle: Option<u32>, todo: Todo, step: &mut Step) -> ActionId {
         if let Todo::Agent(order) = &todo {
             let model = self.rules.review_model.as_deref();
-            step.events.push(events::command_start(order, model));
+            let mut started = events::command_start(order, model);
+            self.tell_cycle(cycle, std::slice::from_mut(&mut started));
+            step.events.push(started);
         }
         let action = self.number(cycle, todo);
         let id = action.id;
@@ -289,6 +318,12 @@ impl Batch {
         };
         let mut pending = self.pending.values();
         pending.any(|action| action.cycle == cycle && is_awaited(action))
+    }
+
+    /// Tells whether an agent of a cycle runs, in the background or not.
+    fn has_agents(&self, cycle: u32) -> bool {
+        let mut pending = self.pending.values();
+        pending.any(|action| action.cycle == Some(cycle) && matches!(action.todo, Todo::Agent(_)))
     }
 
     /// Asks for everything that can be done now, or ends the batch.
@@ -316,11 +351,12 @@ impl Batch {
             let is_merge = matches!(next.first(), Some(Todo::Merge { .. }));
             if next.is_empty() {
                 self.end_cycle(index, step);
-                // An earlier cycle may have waited for this one.
+                // A later cycle may have waited for this one.
                 index = 0;
                 continue;
             }
-            if !(is_merge && index > 0) {
+            // Merges are made in the order in which cycles began, and never below an agent that is still at work.
+            if !is_merge || (index == 0 && !self.has_agents(number)) {
                 for todo in next {
                     self.act(Some(number), todo, step);
                 }

@@ -20,6 +20,9 @@ pub struct Cycle {
     pub epic: String,
     /// Its stories.
     pub stories: Vec<Story>,
+    /// The name of the worktree that it has of its own; it stays the same when a later batch takes the cycle up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// How far the commit is.
     #[serde(default)]
     pub(super) commit: CommitStep,
@@ -130,7 +133,10 @@ pub(super) enum CommitStep {
     /// There was nothing to commit.
     Nothing,
     /// Others changed the same lines, and an agent has to resolve that.
-    Conflict(String),
+    Conflict {
+        commit: Option<String>,
+        paths: Vec<String>,
+    },
     /// The commit is on the base, or was made there; files may be moved.
     Landed(Option<String>),
     /// The files are moved.
@@ -183,6 +189,7 @@ impl Cycle {
             number,
             epic,
             stories: chosen.iter().map(Story::begin).collect(),
+            workspace: None,
             commit: CommitStep::None,
             last_keys: Vec::new(),
             failed_runs: BTreeMap::new(),
@@ -235,7 +242,7 @@ impl Cycle {
 
     /// Returns what is to be done next, all of it at once; nothing when the cycle is over.
     pub(super) fn next(&self, rules: &Rules) -> Vec<Todo> {
-        let words = self.words(rules);
+        let words = self.words();
         if !words.is_empty() {
             return words;
         }
@@ -246,13 +253,13 @@ impl Cycle {
         if let Some(story) = self.stories.iter().find(|story| story.is_active()) {
             return vec![self.story_step(story, rules)];
         }
-        self.last_step(rules)
+        self.last_step()
     }
 
     /// Returns what the board has to be told.
-    fn words(&self, rules: &Rules) -> Vec<Todo> {
+    fn words(&self) -> Vec<Todo> {
         // What is done in a worktree is done when it is on the base.
-        let has_landed = rules.parallel == 1 || self.has_landed();
+        let has_landed = self.workspace.is_none() || self.has_landed();
         let word = |story: &Story| {
             let to = match (&story.outcome, &story.decision) {
                 (Some(_), _) => return None,
@@ -326,7 +333,7 @@ impl Cycle {
     }
 
     /// Returns what is left when all stories have ended.
-    fn last_step(&self, rules: &Rules) -> Vec<Todo> {
+    fn last_step(&self) -> Vec<Todo> {
         let keys = self.done();
         if keys.is_empty() {
             return Vec::new();
@@ -338,8 +345,10 @@ impl Cycle {
                 keys,
                 baseline: baseline.clone(),
             },
-            CommitStep::Good(_) | CommitStep::Nothing if rules.parallel > 1 => Todo::Merge { keys },
-            CommitStep::Conflict(_) => self.agent(Phase::ResolveConflict, keys, self.conflicts),
+            CommitStep::Good(_) | CommitStep::Nothing if self.workspace.is_some() => {
+                Todo::Merge { keys }
+            }
+            CommitStep::Conflict { .. } => self.agent(Phase::ResolveConflict, keys, self.conflicts),
             CommitStep::Good(_) | CommitStep::Nothing | CommitStep::Landed(_) => {
                 Todo::Archive { keys }
             }
@@ -351,10 +360,21 @@ impl Cycle {
     pub fn commit(&self) -> Option<&str> {
         match &self.commit {
             CommitStep::Good(commit)
-            | CommitStep::Conflict(commit)
+            | CommitStep::Conflict {
+                commit: Some(commit),
+                ..
+            }
             | CommitStep::Landed(Some(commit))
             | CommitStep::Over(Some(commit)) => Some(commit),
             _ => None,
+        }
+    }
+
+    /// Returns the paths that its merge has met conflicts in, while they are to be resolved.
+    pub fn conflicts(&self) -> &[String] {
+        match &self.commit {
+            CommitStep::Conflict { paths, .. } => paths,
+            _ => &[],
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::action::{AgentOrder, Model};
-use super::input::{AgentEnded, End};
+use super::input::{AgentEnded, End, Merged};
 use crate::Event;
 use crate::sprint::Phase;
 
@@ -206,6 +206,33 @@ pub(super) fn cleanup_complete(moved: usize, keys: &[String]) -> Event {
         "cleanup:complete",
         json!({"files_moved": moved, "story_keys": keys, "message": message}),
     )
+}
+
+/// Makes the event of a merge, where there is something to tell.
+pub(super) fn merged(keys: &[String], merged: &Merged) -> Option<Event> {
+    Some(match merged {
+        Merged::Good { commit } => event(
+            "merge:complete",
+            json!({"commit": commit, "story_keys": keys}),
+        ),
+        Merged::Conflict { paths } => event(
+            "merge:conflict",
+            json!({"paths": paths, "story_keys": keys}),
+        ),
+        Merged::ChecksFailed { checks } => event(
+            "merge:refused",
+            json!({"checks": checks, "story_keys": keys}),
+        ),
+        Merged::Nothing | Merged::Interrupted => return None,
+    })
+}
+
+/// Says which cycle an event is about, where several run at once.
+pub(super) fn of_cycle(event: &mut Event, cycle: u32) {
+    let payload = &mut event.payload;
+    if !payload.contains_key("cycle_number") {
+        payload.insert("cycle_number".to_owned(), json!(cycle));
+    }
 }
 
 pub(super) fn committed(commit: &str, keys: &[String]) -> Event {

@@ -330,6 +330,10 @@ pub enum Merged {
         /// The commit.
         commit: String,
     },
+    /// The base has all of it already.
+    Nothing,
+    /// Somebody stopped it; nothing has changed.
+    Interrupted,
     /// Others changed the same lines.
     Conflict {
         /// The paths.

@@ -11,6 +11,9 @@ pub struct Rules {
     pub max_cycles: Option<u32>,
     /// How many cycles may run at once.
     pub parallel: u32,
+    /// The branch that worktrees start from and are merged into, where cycles have worktrees of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// The model of later code reviews, and of reviews in the background.
     #[serde(default)]
     pub review_model: Option<String>,
@@ -33,6 +36,7 @@ impl Default for Rules {
         Self {
             max_cycles: Some(2),
             parallel: 1,
+            base: None,
             review_model: Some("haiku".to_owned()),
             review_model_after: 2,
             max_code_reviews: 10,

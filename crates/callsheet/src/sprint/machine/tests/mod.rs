@@ -2,6 +2,7 @@
 
 mod pair;
 mod random;
+mod side;
 mod variants;
 
 use std::collections::BTreeMap;

@@ -550,43 +550,6 @@ fn a_wrong_commit_is_made_again_and_given_up_after_three_times() {
 }
 
 #[test]
-fn cycles_run_side_by_side_and_are_merged_in_the_order_of_the_board() {
-    let mut world = World::new(&[
-        ("1-1", Status::Review),
-        ("2-1", Status::Review),
-        ("2-2", Status::Review),
-        ("3-1", Status::Review),
-    ]);
-    world.rules.parallel = 2;
-    world.rules.max_cycles = None;
-    // The second cycle is faster than the first.
-    let mut order = Vec::new();
-    let start = Input::Started {
-        batch: "b1".to_owned(),
-        rules: world.rules.clone(),
-        carried: Vec::new(),
-    };
-    let mut batch = world.feed(Batch::default(), start);
-    while batch.status().is_none() {
-        let action = batch
-            .open()
-            .max_by_key(|action| action.cycle)
-            .cloned()
-            .unwrap();
-        if let Todo::Merge { keys } = &action.todo {
-            order.push(keys.join(","));
-        }
-        let input = world.answer(&action);
-        batch = world.feed(batch, input);
-    }
-    assert_eq!(order, ["1-1", "2-1,2-2", "3-1"]);
-    assert_eq!(world.statuses(), "1-1 done, 2-1 done, 2-2 done, 3-1 done");
-    assert_eq!(batch.status(), Some(BatchStatus::AllDone));
-    let first_done = world.trace.find("set 1-1 review -> done").unwrap();
-    assert!(world.trace.find("merge [1-1]").unwrap() < first_done);
-}
-
-#[test]
 fn a_phase_beside_it_does_not_make_up_for_one_that_fails() {
     let mut world = World::new(&[("1-1", Status::Backlog)])
         .agent(Phase::CreateStory, vec![failed(), failed(), failed()]);
