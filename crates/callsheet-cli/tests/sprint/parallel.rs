@@ -30,7 +30,7 @@ steps = [{ say = "ZERO ISSUES" }]
 phase = "commit"
 steps = [
     { run = { command = ["git", "add", "--all"] } },
-    { run = { command = ["git", "-c", "user.name=n", "-c", "user.email=e@x", "commit", "--quiet", "-m", "implement {stories}"] } },
+    { run = { command = ["sh", "-c", "git diff --cached --quiet || git -c user.name=n -c user.email=e@x commit --quiet -m 'implement {stories}'"] } },
 ]
 "#;
 

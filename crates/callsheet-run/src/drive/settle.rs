@@ -260,9 +260,6 @@ fn take_output(
     folder: &RunFolder,
     ingest: &mut Ingest,
 ) -> Result<(), RunError> {
-    if !folder.stdout().exists() {
-        return Ok(());
-    }
     let refused = |cause: io::Error| RunError::refused("cannot read the output", cause);
     let mut logged = Logged::default();
     for stream in [Stream::Stdout, Stream::Stderr] {
@@ -270,6 +267,10 @@ fn take_output(
             Stream::Stdout => folder.stdout(),
             _ => folder.stderr(),
         };
+        // Whoever made the folder may have been killed before both were there.
+        if !path.exists() {
+            continue;
+        }
         let mut stored = block_on(store.log_bytes(claim.run.id, stream))?;
         let mut tail = Tail::open(&path, 0).map_err(refused)?;
         let mut taken = 0;
