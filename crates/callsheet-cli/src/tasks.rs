@@ -187,11 +187,13 @@ impl Desk {
         if terms.in_place {
             return Ok(());
         }
+        let sandbox = check_sandbox(project, workspace, terms.in_place)?;
         let wanted = Wanted {
             base: &terms.base,
             scope: &terms.scope,
             restore,
             runs,
+            sandbox: sandbox.as_ref(),
         };
         let site = self.site(project);
         let mut notes = Vec::new();

@@ -345,3 +345,18 @@ fn a_task_needs_a_repository() {
     hint: `git init` makes a repository
     ");
 }
+
+#[test]
+fn a_set_up_that_starts_what_an_agent_wrote_writes_nothing_outside() {
+    let settings =
+        "[workspace]\nsetup = [\"sh\", \"-c\", \"test ! -f src/up.sh || sh src/up.sh\"]\n";
+    let bench = Bench::with("echo 'echo > ../../../up' > src/up.sh", settings);
+    let (run, _) = bench.run();
+    std::fs::remove_dir_all(bench.worktree(&run)).unwrap();
+    let retried = bench.call(&["retry", run["id"].as_str().unwrap()]);
+    // Only where the kernel has a sandbox can there be one.
+    if run["sandbox"] == true {
+        assert!(!bench.desk.project.path("up").exists());
+        assert_eq!(retried.code(), Some(3), "{}", retried.text());
+    }
+}

@@ -85,6 +85,7 @@ impl<'a> Spot<'a> {
             scope: &scope,
             restore: None,
             runs: &[],
+            sandbox: None,
         };
         let mut note = |line: &str| stage.crew.note(line);
         self.workspace.ready(&site, &wanted, &mut note)?;

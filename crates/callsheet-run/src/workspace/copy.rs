@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path};
 
 use super::{Ground, Site};
+use crate::sandbox::Sandbox;
 use crate::{CheckSetting, RunError, checks};
 
 /// Copies what the project names from the main checkout.
@@ -100,7 +101,11 @@ fn copy_all(from: &Path, to: &Path, part: &Path) -> io::Result<()> {
 }
 
 /// Runs the set-up command of the project in a worktree.
-pub(super) fn set_up(site: &Site<'_>, ground: &Ground) -> Result<(), RunError> {
+pub(super) fn set_up(
+    site: &Site<'_>,
+    ground: &Ground,
+    sandbox: Option<&Sandbox>,
+) -> Result<(), RunError> {
     let Some(command) = &site.settings.setup else {
         return Ok(());
     };
@@ -117,7 +122,7 @@ pub(super) fn set_up(site: &Site<'_>, ground: &Ground) -> Result<(), RunError> {
         folder: scratch.path(),
         run: ground.name(),
         environment: site.environment,
-        sandbox: None,
+        sandbox,
     };
     checks::set_up(&setup, &place)
 }

@@ -21,7 +21,7 @@ pub(crate) use ground::{checks_ref, os_path};
 pub(crate) use shown::Shown;
 
 use crate::repository::{NewWorktree, RepositoryLock};
-use crate::sandbox::git_paths;
+use crate::sandbox::{Sandbox, git_paths};
 use crate::{RunError, WorkspaceSettings, merge};
 
 /// The directory of all worktrees, in the directory of what the program keeps for a project.
@@ -59,6 +59,8 @@ pub struct Wanted<'a> {
     pub restore: Option<&'a str>,
     /// The runs of the task; what one of them left is kept, and may give way to what a newer one left.
     pub runs: &'a [String],
+    /// What the set-up command may write where an agent has left files: one of them may be a script that it starts.
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 /// The workspace of a task, held by this process and by what it starts there.
@@ -141,7 +143,8 @@ impl Workspace {
         }
         if !self.is_set_up() {
             copy::copy(site, ground, note)?;
-            copy::set_up(site, ground)?;
+            let is_touched = wanted.restore.is_some();
+            copy::set_up(site, ground, wanted.sandbox.filter(|_| is_touched))?;
             std::fs::write(ground.note(READY), ground.stamp()).map_err(|cause| {
                 RunError::refused("cannot note that the worktree is set up", cause)
             })?;
