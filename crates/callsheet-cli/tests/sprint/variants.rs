@@ -392,3 +392,22 @@ fn code_that_a_person_wrote_is_committed_where_the_story_lists_it() {
         sprint.commits()
     );
 }
+
+#[test]
+fn what_a_killed_writer_left_beside_the_board_gets_into_no_commit() {
+    let hook = "if [ $phase = commit ]; then git add --all _bmad-output; fi";
+    let sprint = Sprint::new(&[("1-1", "review")], hook);
+    sprint
+        .desk
+        .project
+        .file(&format!("{IMPL}/.callsheet-a1B2c3"), "half");
+    sprint
+        .desk
+        .project
+        .file(&format!("{IMPL}/.callsheet-notes.md"), "mine");
+    sprint.ran(1);
+    let left = |name: &str| sprint.desk.project.path(&format!("{IMPL}/{name}")).exists();
+    assert!(!left(".callsheet-a1B2c3"));
+    // A name that chance does not make is a person's.
+    assert!(left(".callsheet-notes.md"));
+}

@@ -14,6 +14,7 @@ use callsheet::omission::Refusal;
 use callsheet::sprint::board::SetError;
 use callsheet::sprint::{Board, Entry, Status, Word, story_file};
 
+use super::files::TEMPORARY;
 use super::{Layout, SprintSettings};
 use crate::{RunError, lock};
 
@@ -39,8 +40,11 @@ const LIST: &str = "stories.yaml";
 /// The most bytes of a board, and of a story file.
 const LIMIT: u64 = 4 << 20;
 
+/// The file that whoever writes the board has locked, in the directory of what the program keeps for the project.
+pub(super) const BOARD_LOCK: &str = "board.lock";
+
 /// How long somebody else may hold the board.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often a change is tried on a file that changes meanwhile.
 const TRIES: usize = 10;
@@ -144,7 +148,7 @@ impl BoardFile {
         expected: Option<&str>,
         (to, force): (Status, bool),
     ) -> Result<Written, RunError> {
-        let _lock = lock::wait(&home.join("board.lock"), PATIENCE)?;
+        let _lock = lock::wait(&home.join(BOARD_LOCK), PATIENCE)?;
         for _ in 0..TRIES {
             let board = self.read()?;
             let Some(entry) = board.get(key) else {
@@ -234,7 +238,7 @@ impl BoardFile {
         }
         let above = real.parent().map_or_else(PathBuf::new, Path::to_owned);
         let mut file = tempfile::Builder::new()
-            .prefix(".callsheet-")
+            .prefix(TEMPORARY)
             .tempfile_in(above)
             .map_err(failed)?;
         file.write_all(new.as_bytes()).map_err(failed)?;

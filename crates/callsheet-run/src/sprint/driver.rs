@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::agent::{Assignment, excluded};
 use super::crew::Crew;
 use super::errand::Errand;
+use super::files::clear_left;
 use super::spot::Spot;
 use super::wait::Waiting;
 use super::{BoardFile, Layout, SprintSettings};
@@ -96,7 +97,7 @@ impl<'a> Driver<'a> {
         batch: Batch,
         seq: i64,
     ) -> Result<Self, RunError> {
-        Ok(Self {
+        let driver = Self {
             board: BoardFile::find(stage.root, stage.settings, stage.layout)?,
             todo: batch.open().cloned().collect(),
             inherited: batch.open().map(|action| action.id).collect(),
@@ -109,7 +110,9 @@ impl<'a> Driver<'a> {
             claim,
             batch,
             seq,
-        })
+        };
+        clear_left(stage.root, stage.home, driver.files())?;
+        Ok(driver)
     }
 
     /// Drives the batch to its end.

@@ -11,11 +11,12 @@ use callsheet::{Error, Fingerprint, Root};
 use serde::{Deserialize, Serialize};
 
 use super::archive::free_name;
+use super::board_file::{BOARD_LOCK, PATIENCE};
 use super::context::{make, write};
 use super::{Crew, Layout};
-use crate::RunError;
 use crate::git::values;
 use crate::workspace::Ground;
+use crate::{RunError, lock};
 
 /// The most bytes of an artifact.
 const LIMIT: u64 = 16 << 20;
@@ -25,6 +26,9 @@ const GIVEN: &str = "given";
 
 /// How the names of files begin that are about to be written; one that was killed leaves them.
 pub(super) const TEMPORARY: &str = ".callsheet-";
+
+/// How many characters follow, which are chosen by chance.
+const RANDOM: usize = 6;
 
 /// The files of a sprint, relative to the root.
 #[derive(Clone, Copy, Debug)]
@@ -161,13 +165,28 @@ pub(super) fn give(root: &Path, ground: &Ground, files: Files<'_>) -> Result<(),
         .map_err(|cause| RunError::refused("cannot note what the worktree was given", cause))
 }
 
-/// Removes what somebody left who was killed while writing here; nobody has worked in this directory yet.
+/// Removes what somebody left beside the files of the sprint who was killed while writing them: a commit could take it along.
+pub(super) fn clear_left(root: &Path, home: &Path, files: Files<'_>) -> Result<(), RunError> {
+    // Nobody is about to rename one of them.
+    let _lock = lock::wait(&home.join(BOARD_LOCK), PATIENCE)?;
+    let root = open(root)?;
+    for path in files.own() {
+        clear(&root, path);
+    }
+    Ok(())
+}
+
+/// Removes what somebody left who was killed while writing here; nobody else is writing.
 fn clear(root: &Root, path: &str) {
     let above = path.rsplit_once('/').map_or(".", |(above, _)| above);
     let Ok(directory) = root.confine(above) else {
         return;
     };
-    let left = root.list_where(above, |name| name.starts_with(TEMPORARY));
+    let is_ours = |name: &str| {
+        let random = name.strip_prefix(TEMPORARY);
+        random.is_some_and(|random| random.len() == RANDOM)
+    };
+    let left = root.list_where(above, is_ours);
     for name in left.map_or_else(|_| Vec::new(), |listing| listing.names) {
         let _ = std::fs::remove_file(directory.join(name));
     }
