@@ -213,10 +213,9 @@ fn set_refuses_what_needs_an_order() {
     insta::assert_snapshot!(project.callsheet(&["sprint", "set", "3-1", "finished"]), @"
     exit: 2
     --- stderr
-    error: invalid value 'finished' for '<STATE>'
-      [possible values: backlog, ready-for-dev, in-progress, review, done, blocked]
-
-    For more information, try '--help'.
+    error: no status named `finished`
+    hint: allowed are `backlog`, `ready-for-dev`, `in-progress`, `review`, `done`, `blocked`
+    hint: `--force` writes any word as it is
     ");
     assert!(changes(&project).is_empty());
     insta::assert_snapshot!(project.callsheet(&["sprint", "set", "3-1", "backlog", "--force"]), @"

@@ -58,6 +58,26 @@ pub struct BoardFile {
     artifacts: String,
 }
 
+/// What is written for an entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Put<'a> {
+    /// A status, by its standard word.
+    Status {
+        /// The status.
+        to: Status,
+        /// Whether it may go back, or stand in the place of a word that nobody knows.
+        force: bool,
+    },
+    /// A word as somebody has given it, whatever stands there.
+    Word(&'a str),
+}
+
+impl From<(Status, bool)> for Put<'_> {
+    fn from((to, force): (Status, bool)) -> Self {
+        Self::Status { to, force }
+    }
+}
+
 /// What became of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
@@ -141,13 +161,14 @@ impl BoardFile {
     /// Writes a status; `home` is the `.callsheet` of the project, which has to be there.
     ///
     /// Where the word is not the `expected` one any more, a person has changed it, and theirs stays.
-    pub fn set(
+    pub fn set<'a>(
         &self,
         home: &Path,
         key: &str,
         expected: Option<&str>,
-        (to, force): (Status, bool),
+        put: impl Into<Put<'a>>,
     ) -> Result<Written, RunError> {
+        let put = put.into();
         let _lock = lock::wait(&home.join(BOARD_LOCK), PATIENCE)?;
         for _ in 0..TRIES {
             let board = self.read()?;
@@ -166,7 +187,7 @@ impl BoardFile {
                 let found = Some(entry.word.text.clone());
                 return Ok(Written::Differs { found });
             }
-            let change = self.change(&board, entry, (to, force))?;
+            let change = self.change(&board, entry, put)?;
             let (path, old, new) = match change {
                 Change {
                     path,
@@ -198,22 +219,28 @@ impl BoardFile {
     }
 
     /// Returns what a file would become: the board, or the story's own file.
-    fn change(
-        &self,
-        board: &Board,
-        entry: &Entry,
-        (to, force): (Status, bool),
-    ) -> Result<Change, RunError> {
+    fn change(&self, board: &Board, entry: &Entry, put: Put<'_>) -> Result<Change, RunError> {
         if !self.is_list() {
             return Ok(Change {
                 path: self.path.clone(),
                 old: board.text().to_owned(),
-                new: board.set(&entry.key, to, force),
+                new: match put {
+                    Put::Status { to, force } => board.set(&entry.key, to, force),
+                    Put::Word(word) => board.put(&entry.key, word),
+                },
             });
         }
         let path = self.story_of(entry)?;
         let old = self.text(&path)?;
         let line = story_file::noted(&old).map_or(1, |noted| noted.line);
+        let (to, force) = match put {
+            Put::Status { to, force } => (to, force),
+            Put::Word(word) => {
+                let word = word.to_owned();
+                let new = Err(SetError::BadWord { word, line });
+                return Ok(Change { path, old, new });
+            }
+        };
         let new = entry.may_become(to, force, line).and_then(|()| {
             let key = entry.key.clone();
             story_file::with_status(&old, to).ok_or(SetError::NoStatus { key, line })
@@ -233,9 +260,6 @@ impl BoardFile {
         let real = self.root.confine(path);
         let real = real.map_err(|refusal| refused(path, &refusal))?;
         let permissions = std::fs::metadata(&real).map_err(failed)?.permissions();
-        if permissions.readonly() {
-            return Err(RunError::Input(format!("{path}: the file is read-only")));
-        }
         let above = real.parent().map_or_else(PathBuf::new, Path::to_owned);
         let mut file = tempfile::Builder::new()
             .prefix(TEMPORARY)

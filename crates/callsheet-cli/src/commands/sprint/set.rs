@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use callsheet::sprint::Status;
-use callsheet_run::sprint::Written;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use callsheet::sprint::{Status, Word};
+use callsheet_run::sprint::{Put, Written};
 use serde_json::json;
 
 use super::{board_file, entry, read};
@@ -27,30 +26,43 @@ pub(crate) struct Args {
     /// The key of an entry, or the short id of a story, such as 2a-1 for 2a-1-login
     key: String,
 
-    /// The new status
-    #[arg(value_parser = statuses())]
-    state: Status,
+    /// The new status: backlog, ready-for-dev, in-progress, review, done or blocked
+    state: String,
 
-    /// Go back, or overwrite a status that is not known
+    /// Go back, overwrite a status that is not known, or write any other word as it is
     #[arg(long)]
     force: bool,
 }
 
-/// Returns what reads the word of a status.
-fn statuses() -> impl clap::builder::TypedValueParser<Value = Status> {
-    let words = PossibleValuesParser::new(Status::ALL.map(Status::as_str));
-    words.map(|word| Status::named(&word).unwrap_or(Status::Backlog))
-}
-
 impl Args {
+    /// Returns what is written: the standard word where it is known what a word means, and with `--force` any word as it is.
+    fn put(&self) -> Result<Put<'_>, Failure> {
+        let force = self.force;
+        if let Some(to) = Status::named(&self.state) {
+            return Ok(Put::Status { to, force });
+        }
+        if force {
+            return Ok(Put::Word(&self.state));
+        }
+        if let Some(to) = Word::parse(&self.state).status {
+            return Ok(Put::Status { to, force });
+        }
+        let words = Status::ALL.map(Status::as_str);
+        let error = callsheet::Error::unknown("status", &self.state, words);
+        Err(Failure::from(error).hint("`--force` writes any word as it is"))
+    }
+
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let file = board_file(project, out)?;
         let board = read(&file, out)?;
         let key = entry(&board, &file, &self.key)?.key.clone();
         store::make_folder(project)?;
-        let to = (self.state, self.force);
-        let written = file.set(&store::folder(project), &key, None, to)?;
-        let word = self.state.as_str();
+        let put = self.put()?;
+        let written = file.set(&store::folder(project), &key, None, put)?;
+        let word = match put {
+            Put::Status { to, .. } => to.as_str(),
+            Put::Word(word) => word,
+        };
         let (from, changed) = match &written {
             Written::Set { from, .. } => (from.as_str(), true),
             Written::Same => (word, false),

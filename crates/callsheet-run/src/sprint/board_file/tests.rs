@@ -88,13 +88,14 @@ fn a_link_is_followed_inside_the_root_and_stays_a_link() {
     assert_eq!(found.permissions().mode() & 0o777, 0o640);
     assert_eq!(fs::read_dir(disk.path("shared")).unwrap().count(), 1);
 
+    // A file that nobody may write in place is replaced all the same, and keeps its mode.
     mode(0o440).unwrap();
     let home = disk.path(".callsheet");
-    let error = file.set(&home, "1-1-a", None, (Status::Review, false));
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "docs/sprint-status.yaml: the file is read-only"
-    );
+    file.set(&home, "1-1-a", None, (Status::Review, false))
+        .unwrap();
+    let found = fs::metadata(disk.path("shared/board.yaml")).unwrap();
+    assert_eq!(found.permissions().mode() & 0o777, 0o440);
+    let expected = expected.replace("'in-progress'", "'review'");
     assert_eq!(disk.read("shared/board.yaml"), expected);
 }
 

@@ -141,6 +141,13 @@ pub enum SetError {
         /// What should be written.
         to: Status,
     },
+    /// The word would be read as something else.
+    BadWord {
+        /// The word.
+        word: String,
+        /// The line that it was for.
+        line: usize,
+    },
     /// Nobody knows what the word there means.
     UnknownWord {
         /// The key.
@@ -163,6 +170,7 @@ impl SetError {
         match self {
             Self::NoEntry { .. } => None,
             Self::NoStatus { line, .. }
+            | Self::BadWord { line, .. }
             | Self::Downgrade { line, .. }
             | Self::UnknownWord { line, .. } => Some(*line),
         }
@@ -174,6 +182,9 @@ impl fmt::Display for SetError {
         match self {
             Self::NoEntry { key } => write!(f, "no entry `{key}` below `{BLOCK}`"),
             Self::NoStatus { key, .. } => write!(f, "`{key}` has no `status`"),
+            Self::BadWord { word, .. } => {
+                write!(f, "`{word}` cannot stand there as a status")
+            }
             Self::Downgrade { key, from, to, .. } => {
                 write!(f, "`{key}` is `{from}`, which is past `{}`", to.as_str())
             }
@@ -272,6 +283,34 @@ impl Board {
         };
         entry.may_become(to, force, *line)?;
         Ok(self.with_value(bytes, to.as_str()))
+    }
+
+    /// Returns the text with any word for an entry, as somebody has given it; nothing else may be read differently then.
+    pub fn put(&self, key: &str, word: &str) -> Result<String, SetError> {
+        let key = key.to_owned();
+        let Some(entry) = self.get(&key) else {
+            return Err(SetError::NoEntry { key });
+        };
+        let Some((line, bytes)) = &entry.value else {
+            let line = entry.line;
+            return Err(SetError::NoStatus { key, line });
+        };
+        let new = self.with_value(bytes, word);
+        let read = Self::parse(new.clone(), "").ok();
+        let is_read = |board: &Self| {
+            let mut pairs = board.entries.iter().zip(&self.entries);
+            board.entries.len() == self.entries.len()
+                && board.text.lines().count() == self.text.lines().count()
+                && pairs.all(|(new, old)| {
+                    let wanted = if old.key == key { word } else { &old.word.text };
+                    new.key == old.key && new.word.text == wanted
+                })
+        };
+        if !word.is_empty() && read.as_ref().is_some_and(is_read) {
+            return Ok(new);
+        }
+        let (word, line) = (word.to_owned(), *line);
+        Err(SetError::BadWord { word, line })
     }
 
     fn with_value(&self, bytes: &Range<usize>, word: &str) -> String {

@@ -233,3 +233,31 @@ fn keys_are_told_apart() {
         assert_eq!(Kind::of(key), kind, "{key}");
     }
 }
+
+#[test]
+fn any_word_can_be_put_that_is_read_as_it_was_given() {
+    let text = "development_status:\n  1-1: backlog # a\n  1-2: 'done'\n";
+    let board = Board::parse(text, "board").unwrap();
+    let put = |key: &str, word: &str| board.put(key, word).map_err(|error| error.to_string());
+    assert_eq!(
+        put("1-1", "won't do").unwrap(),
+        text.replace("backlog", "won't do")
+    );
+    assert_eq!(
+        put("1-2", "merged").unwrap(),
+        text.replace("done", "merged")
+    );
+    for (key, word) in [
+        ("1-1", ""),
+        ("1-1", "a # b"),
+        ("1-1", "a: b"),
+        ("1-1", "{a"),
+        ("1-1", "a\n  1-3: done"),
+        ("1-2", "won't do"),
+        ("1-2", "a' # '"),
+    ] {
+        let error = format!("`{word}` cannot stand there as a status");
+        assert_eq!(put(key, word), Err(error), "{key}");
+    }
+    assert!(put("9-9", "done").is_err());
+}
