@@ -45,6 +45,7 @@ impl Composition {
             // Its places serve the library only, and are not stored.
             source_map: SourceMap {
                 places: Vec::new(),
+                messages: Vec::new(),
                 ..composed.source_map
             },
         };
