@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use callsheet::sprint::board::Board;
 use callsheet::sprint::{Entry, NotFound, find};
 use callsheet_run::RunError;
-use callsheet_run::sprint::{BoardFile, PLACES, is_running};
+use callsheet_run::sprint::{BoardFile, Layout, PLACES, is_running};
 use callsheet_store::{Batch, BatchPage, block_on};
 use clap::Subcommand;
 
@@ -97,6 +97,14 @@ fn board_file(project: &Project, out: Output) -> Result<BoardFile, Failure> {
         ));
     }
     Ok(file)
+}
+
+/// Returns where the files of the sprint are.
+fn layout(project: &Project) -> Layout {
+    let paths = project.settings.sprint_paths();
+    let usual = paths.layout();
+    let file = BoardFile::find(project.root(), &project.settings.sprint, &usual);
+    file.map_or(usual, |file| file.layout(&paths))
 }
 
 /// Reads the board, and says what other readers would not take.

@@ -375,3 +375,25 @@ fn a_list_of_stories_is_a_board_too() {
         "---\nstatus: in-review\n---\n"
     );
 }
+
+#[test]
+fn story_files_are_beside_a_board_that_is_somewhere_else() {
+    let written = |directory: Option<&str>| {
+        let project = Project::new();
+        let board = "development_status:\n  1-1: backlog\n";
+        project.file("docs/sprint-artifacts/sprint-status.yaml", board);
+        if let Some(directory) = directory {
+            project.file(&format!("{directory}/notes.md"), "");
+        }
+        let settings = "[runners.a]\nadapter = \"command\"\ncommand = [\"a\"]\n";
+        project.file("callsheet.toml", settings);
+        let shown = project.callsheet(&["sprint", "run", "1", "--dry-run", "--json"]);
+        let line = shown
+            .split('`')
+            .find(|part| part.ends_with("sprint-1-1.md"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(written(None), "docs/sprint-artifacts/sprint-1-1.md");
+    let usual = "_bmad-output/implementation-artifacts";
+    assert_eq!(written(Some(usual)), format!("{usual}/sprint-1-1.md"));
+}

@@ -15,7 +15,7 @@ use callsheet::sprint::board::SetError;
 use callsheet::sprint::{Board, Entry, Status, Word, story_file};
 
 use super::files::TEMPORARY;
-use super::{Layout, SprintSettings};
+use super::{Layout, SprintPaths, SprintSettings};
 use crate::{RunError, lock};
 
 /// Where boards are looked for, the most usual place first.
@@ -147,6 +147,22 @@ impl BoardFile {
     /// Returns the other boards that were found, and are not used.
     pub fn others(&self) -> &[String] {
         &self.others
+    }
+
+    /// Returns where the files of the sprint are: story files are beside the board, unless somebody says where they are or
+    /// the usual directory is there.
+    pub fn layout(&self, paths: &SprintPaths) -> Layout {
+        let usual = paths.layout();
+        let above = self.path.rsplit_once('/').map(|(above, _)| above);
+        let is_said = paths.implementation_artifacts.is_some();
+        let is_there = is_said || self.root.has_folder(&usual.implementation_artifacts);
+        match above.filter(|_| !is_there) {
+            Some(above) => Layout {
+                implementation_artifacts: above.to_owned(),
+                ..usual
+            },
+            None => usual,
+        }
     }
 
     /// Reads the board as it is now.

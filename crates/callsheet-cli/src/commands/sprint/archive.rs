@@ -33,7 +33,7 @@ impl Args {
         for name in &self.keys {
             keys.push(entry(&board, &file, name)?.key.clone());
         }
-        let layout = project.settings.sprint_paths().layout();
+        let layout = super::layout(project);
         let archived = archive(project.root(), &file, &layout, &keys)?;
         if out.json {
             let moved = archived.moved.iter();

@@ -74,7 +74,7 @@ impl<'a> ProgramCrew<'a> {
         out: Output,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            prompts: Prompts::new(project, project.settings.sprint_paths().layout()),
+            prompts: Prompts::new(project, super::layout(project)),
             interrupts: Mutex::new(Interrupts::catch()?),
             show: Show::new(out)?,
             cast,

@@ -32,7 +32,7 @@ impl Dry<'_> {
     /// Walks through the batch as if every agent did its work at once, and prints what each would be given.
     pub(super) fn run(&self) -> Result<ExitCode, Failure> {
         let (project, out) = (self.project, self.out);
-        let layout = project.settings.sprint_paths().layout();
+        let layout = super::layout(project);
         let mut walk = Walk::new(self.board, project, &layout);
         let (unfrozen, note) = self.unfrozen(&layout)?;
         let prompts = Prompts::new(project, unfrozen);
