@@ -326,11 +326,25 @@ fn too_large(bytes: u64, max: u64) -> Refusal {
         .because(format!("{bytes} bytes, at most {max} are read"))
 }
 
+/// How often a path is opened again that the kernel could not follow.
+#[cfg(target_os = "linux")]
+const TRIES: usize = 1000;
+
 #[cfg(target_os = "linux")]
 fn open_confined(folder: &OwnedFd, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(folder, relative, flags, Mode::empty(), resolve)
+    let open = || rustix::fs::openat2(folder, relative, flags, Mode::empty(), resolve);
+    // Where a link goes up with `..` while anything on the machine is renamed, the kernel cannot tell whether the path stays
+    // below, and says "try again".
+    let mut opened = open();
+    for _ in 1..TRIES {
+        match opened {
+            Err(Errno::AGAIN) => opened = open(),
+            _ => break,
+        }
+    }
+    opened
 }
 
 #[cfg(not(target_os = "linux"))]

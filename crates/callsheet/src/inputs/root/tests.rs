@@ -132,3 +132,31 @@ fn names_that_are_no_text_are_told() {
     let found = root.walk(&Globs::new(["**"]).unwrap(), false);
     assert_eq!(found.refused[0].1.reason, Reason::NameNotUtf8);
 }
+
+#[test]
+fn a_link_that_goes_up_is_read_while_others_rename_files() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("docs")).unwrap();
+    fs::write(path("board"), "here").unwrap();
+    symlink("../board", path("docs/board")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (a, b) = (elsewhere.path().join("a"), elsewhere.path().join("b"));
+    fs::write(&a, "").unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                fs::rename(&a, &b).unwrap();
+                fs::rename(&b, &a).unwrap();
+            }
+        });
+        let read: Vec<Vec<u8>> = (0..2000)
+            .map(|_| root.read("docs/board").unwrap_or_default())
+            .collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(read.iter().all(|text| text == b"here"));
+    });
+}
