@@ -114,6 +114,36 @@ fn an_agent_that_goes_away_in_between_is_waited_for_by_the_next_sprint() {
     sprint.assert_clean();
 }
 
+#[test]
+fn agents_that_may_not_run_at_once_run_one_after_the_other() {
+    let sprint = Sprint::with(&[("1-1", "backlog")], "", "[limits]\nruns = 1\n");
+    sprint.ran(0);
+    let calls = sprint.calls();
+    assert_eq!(times(&calls, "create-story"), 1, "{calls:?}");
+    assert_eq!(times(&calls, "create-story-discovery"), 1, "{calls:?}");
+    // The other agent is not a limit of a provider.
+    assert_eq!(
+        sprint.field("batch:warning", "warning_type"),
+        Vec::<String>::new()
+    );
+    sprint.assert_clean();
+}
+
+#[test]
+fn an_account_that_waits_for_a_person_ends_the_batch_at_once() {
+    let script = "[[steps]]\nerror = { class = \"auth\", text = \"login expired\" }\n";
+    let sprint = Sprint::scripted(&[("1-1", "review")], script, "");
+    sprint.ran(3);
+    let said = sprint.ran(3);
+    assert!(said.contains("is stopped (auth)"), "{said}");
+    assert_eq!(sprint.words(), "1-1: review");
+    assert_eq!(sprint.ends(), "error, error");
+    assert_eq!(
+        sprint.field("batch:warning", "warning_type"),
+        Vec::<String>::new()
+    );
+}
+
 /// Plays all phases; the first time that `PHASE` is played, a limit ends it that is soon over.
 const LIMITED: &str = r#"
 [[scenes]]

@@ -32,6 +32,16 @@ impl Closed {
     }
 }
 
+/// Returns why the account of a runner cannot be used as it is, if that is so.
+pub(crate) fn standing(
+    store: &Store,
+    project: &Project,
+    runner: &Resolved,
+) -> Result<Option<Standing>, RunError> {
+    let mut closed = Closed::read(store, project)?;
+    Ok(closed.accounts.remove(&runner.account))
+}
+
 /// Returns the account or runner that waits longest, and until when, in milliseconds since 1970.
 pub fn closed_until(store: &Store, project: &Project) -> Result<Option<(String, i64)>, RunError> {
     let closed = Closed::read(store, project)?;

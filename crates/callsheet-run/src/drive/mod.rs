@@ -26,12 +26,14 @@ use callsheet::Event;
 use callsheet_store::{BatchClaim, Claim, Id, Project, Run, RunKind, Store};
 use serde_json::Value;
 
+pub(crate) use admit::standing;
 pub use admit::{Able, claim_next, closed_until};
 pub use clocks::Expired;
 pub use ingest::Seen;
 pub(crate) use keeper::while_kept;
 pub use settle::{is_settled, settle};
 pub use spoken::spoken;
+pub(crate) use start::now;
 pub(crate) use worker::{Alive, Worker};
 
 use crate::account::Asker;

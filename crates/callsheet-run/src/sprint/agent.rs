@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use callsheet::scope::ScopeGlobs;
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End, Heard, Spent};
@@ -22,6 +23,9 @@ use crate::document::{Status, document};
 use crate::drive::{self, Job, Live, PhaseJob, Watcher};
 use crate::repository::Repository;
 use crate::{Class, Consequence, RunError};
+
+/// How long an agent waits before it asks again to be started.
+const BUSY: Duration = Duration::from_millis(250);
 
 /// An agent that is to be run.
 pub(super) struct Assignment<'a> {
@@ -82,16 +86,22 @@ impl Assignment<'_> {
             let events = briefed.events.iter().cloned().map(Into::into).collect();
             block_on(stage.store.append_events(stage.project, events))?;
         }
-        let run = match self.drive(&briefed, &brief.write_scope, &mut watcher) {
-            Ok(run) => run,
-            // The account waits for something; so does the phase.
-            Err(RunError::NotNow(_)) => {
-                let class = Class::Quota.as_str().to_owned();
-                let resets_at = None;
-                return Ok(AgentEnded::without_run(End::Limited { class, resets_at }));
+        let run = loop {
+            match self.drive(&briefed, &brief.write_scope, &mut watcher) {
+                Ok(run) => break run,
+                Err(RunError::NotNow(why)) => {
+                    if let Some(end) = self.closed(&briefed, why)? {
+                        return Ok(AgentEnded::without_run(end));
+                    }
+                }
+                Err(RunError::Store(error)) => return Err(error.into()),
+                Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
             }
-            Err(RunError::Store(error)) => return Err(error.into()),
-            Err(error) => return Ok(AgentEnded::without_run(impossible(&error))),
+            // Others have all the runs that there may be at once; one of them is often the phase beside this one.
+            if stops.load(Ordering::Relaxed) > 0 {
+                return Ok(AgentEnded::interrupted());
+            }
+            std::thread::sleep(BUSY);
         };
         let mut ended = self.observed(&run)?;
         let was_cancelled = document(&run)["status"] == Status::Cancelled.as_str();
@@ -103,6 +113,21 @@ impl Assignment<'_> {
             };
         }
         Ok(ended)
+    }
+
+    /// Tells what follows from an account that cannot be used; nothing where the account is fine, or is being tried by another run.
+    fn closed(&self, briefed: &Briefed, why: String) -> Result<Option<End>, RunError> {
+        let stage = self.stage;
+        let standing = drive::standing(stage.store, stage.project, &briefed.runner)?;
+        Ok(standing.and_then(|standing| match standing.until {
+            // It waits for a person, and so would the sprint.
+            None => Some(End::Impossible { reason: why }),
+            Some(until) if until > drive::now() => Some(End::Limited {
+                class: standing.class.as_str().to_owned(),
+                resets_at: Some((until + 999) / 1000),
+            }),
+            Some(_) => None,
+        }))
     }
 
     /// Returns the directory that the agent works in.

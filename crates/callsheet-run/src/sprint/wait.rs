@@ -7,7 +7,7 @@ use callsheet::sprint::machine::ActionId;
 
 use super::driver::Stage;
 use crate::RunError;
-use crate::drive::closed_until;
+use crate::drive::{closed_until, now};
 
 /// How long a wait may be at most before it looks again.
 const SLICE: Duration = Duration::from_millis(200);
@@ -54,11 +54,4 @@ impl Waiting<'_> {
         }
         Ok(())
     }
-}
-
-fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }
