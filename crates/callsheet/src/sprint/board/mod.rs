@@ -273,28 +273,14 @@ impl Board {
     /// The standard word is written, in the quotes that are there. Without `force` a story never goes back, and a word
     /// that nobody knows stays.
     pub fn set(&self, key: &str, to: Status, force: bool) -> Result<String, SetError> {
-        let key = key.to_owned();
-        let Some(entry) = self.get(&key) else {
-            return Err(SetError::NoEntry { key });
-        };
-        let Some((line, bytes)) = &entry.value else {
-            let line = entry.line;
-            return Err(SetError::NoStatus { key, line });
-        };
-        entry.may_become(to, force, *line)?;
+        let (entry, line, bytes) = self.place(key)?;
+        entry.may_become(to, force, line)?;
         Ok(self.with_value(bytes, to.as_str()))
     }
 
     /// Returns the text with any word for an entry, as somebody has given it; nothing else may be read differently then.
     pub fn put(&self, key: &str, word: &str) -> Result<String, SetError> {
-        let key = key.to_owned();
-        let Some(entry) = self.get(&key) else {
-            return Err(SetError::NoEntry { key });
-        };
-        let Some((line, bytes)) = &entry.value else {
-            let line = entry.line;
-            return Err(SetError::NoStatus { key, line });
-        };
+        let (_, line, bytes) = self.place(key)?;
         let new = self.with_value(bytes, word);
         let read = Self::parse(new.clone(), "").ok();
         let is_read = |board: &Self| {
@@ -309,8 +295,23 @@ impl Board {
         if !word.is_empty() && read.as_ref().is_some_and(is_read) {
             return Ok(new);
         }
-        let (word, line) = (word.to_owned(), *line);
+        let word = word.to_owned();
         Err(SetError::BadWord { word, line })
+    }
+
+    /// Returns an entry, with the line of its status and where that stands.
+    fn place(&self, key: &str) -> Result<(&Entry, usize, &Range<usize>), SetError> {
+        let key = key.to_owned();
+        let Some(entry) = self.get(&key) else {
+            return Err(SetError::NoEntry { key });
+        };
+        match &entry.value {
+            Some((line, bytes)) => Ok((entry, *line, bytes)),
+            None => Err(SetError::NoStatus {
+                key,
+                line: entry.line,
+            }),
+        }
     }
 
     fn with_value(&self, bytes: &Range<usize>, word: &str) -> String {
