@@ -15,6 +15,7 @@ mod errand;
 mod files;
 mod hand;
 mod land;
+mod observed;
 mod ours;
 mod scope;
 mod settings;

@@ -10,9 +10,9 @@ use callsheet::story::Match;
 use callsheet_store::{BatchPage, Run, block_on};
 use serde_json::Value;
 
-use super::agent::changed_files;
 use super::commit;
 use super::driver::Driver;
+use super::observed::changed_files;
 use crate::RunError;
 
 /// How many batches back agents are asked for what they changed.
