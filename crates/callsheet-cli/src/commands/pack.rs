@@ -90,7 +90,7 @@ impl Args {
             define,
             prompts_dir: None,
         };
-        let composed = input.compose_for(project, "pack", &options, self.files.keeping())?;
+        let composed = input.compose_for(project, "pack", &options, self.files.prepared()?)?;
         if self.tokens {
             out.say(token_tree(&composed.composition.manifest).trim_end());
         }

@@ -276,3 +276,31 @@ fn variables_of_others_change_nothing() {
         .variable("PROMPTS_DIR", "x");
     assert_eq!(project.callsheet(&["pack"]), before);
 }
+
+#[test]
+fn settings_of_a_recipe_that_does_not_exist() {
+    insta::assert_snapshot!(with_settings("[recipes.pakc]\nhidden = true\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: no recipe named `pakc`
+    hint: did you mean `pack`?
+    hint: `[recipes.pakc]` sets its fields; rename or remove the table
+    ");
+    let project = Project::new();
+    project.file(
+        "callsheet.toml",
+        "[recipes.mine]\nx = \"1\"\n[recipes.\"sprint/dev-story\"]\n",
+    );
+    insta::assert_snapshot!(project.callsheet(&["compose", "mine"]), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: no recipe named `mine`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`, `sprint/project-context`
+    hint: `[recipes.mine]` sets its fields; rename or remove the table
+    ");
+    project.file(
+        "callsheet/recipes/mine/recipe.toml",
+        "[[layers]]\nname = \"x\"\nvalue = \"x\"\n",
+    );
+    assert_eq!(project.run(&["compose", "mine"]).text(), "1");
+}
