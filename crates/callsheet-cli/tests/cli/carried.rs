@@ -219,8 +219,8 @@ fn carriers_are_told_with_their_places() {
     insta::assert_snapshot!(project.callsheet(&["why", "--text", "Never push"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     seal(&project, "you");
     seal(&project, "me, me, me, me and me");
