@@ -57,7 +57,7 @@ impl Args {
             (false, false) => Level::Off,
         };
         let opened = store::open(project)?;
-        let key = project.settings.redact_key();
+        let key = project.settings.prompt.redact_key();
         let redaction = Redaction { level, key };
         let collecting = || self.bundle(&opened, redaction, out);
         let bundle = progress::during("collecting", collecting)?;
