@@ -155,7 +155,7 @@ impl Assignment<'_> {
             .map_or_else(Vec::new, |profile| field(profile, "default_exclude"));
         let body = &self.task.body;
         let scope = ScopeSnapshot::new(ScopeSources {
-            project: settings.scope.default_exclude.clone(),
+            project: settings.prompt.scope.default_exclude.clone(),
             profile: of_profile,
             task: field(body, "write_scope"),
             task_exclude: field(body, "exclude"),

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use crate::failure::{Failure, cause_text, without_place};
 use crate::profiles;
 use crate::project::Project;
-use crate::settings::merge_under;
 
 /// What somebody asks a recipe for, before the settings of the project fill the rest.
 #[derive(Clone, Debug)]
@@ -51,12 +50,7 @@ impl Document {
     /// Returns the input of a recipe: what is set here, over the settings of the project.
     pub(crate) fn complete(self, project: &Project, recipe: &Recipe) -> Result<Value, Failure> {
         let mut fields = self.fields;
-        merge_under(
-            &mut fields,
-            &project
-                .settings
-                .defaults(&recipe.name, recipe.schema.fields()),
-        );
+        project.settings.prompt.fill(recipe, &mut fields);
         if recipe.prepare == Preparation::Run {
             profiles::fill(project, &mut fields)?;
         }

@@ -188,7 +188,7 @@ pub(crate) fn compose_document(
     };
     let inputs = project.inputs(&disk)?;
     let options = &Options {
-        redact_key: project.settings.redact_key(),
+        redact_key: project.settings.prompt.redact_key(),
         ..*options
     };
     let composed = progress::during("composing", || {
@@ -220,7 +220,7 @@ pub(crate) fn compose_document(
         let failure = Failure::from(error).hint(format!(
             "`callsheet schema {name}` prints what the recipe takes"
         ));
-        if project.settings.recipes.contains_key(name) {
+        if project.settings.prompt.recipes.contains_key(name) {
             return failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
         }
         failure

@@ -135,7 +135,7 @@ pub(crate) fn fill(project: &Project, fields: &mut Map<String, Value>) -> Result
         let document = Value::Object(profile.document());
         fields.insert("profile".to_owned(), document);
     }
-    let excluded = &project.settings.scope.default_exclude;
+    let excluded = &project.settings.prompt.scope.default_exclude;
     let set = fields.get("scope").and_then(|scope| scope.get("exclude"));
     if excluded.is_empty() || set.is_some() {
         return Ok(());

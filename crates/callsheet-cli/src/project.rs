@@ -94,20 +94,13 @@ impl Project {
 
     /// Opens a folder that was named on the command line for reading.
     pub(crate) fn open_folder(&self, folder: &Path) -> Result<Root, Failure> {
-        Ok(self.limited(Root::open(folder)?))
-    }
-
-    fn limited(&self, root: Root) -> Root {
-        match self.settings.max_file_bytes {
-            Some(bytes) => root.with_max_file_bytes(bytes),
-            None => root,
-        }
+        Ok(self.settings.prompt.limited(Root::open(folder)?))
     }
 
     /// Returns what a composition may look at, on a disk that may be watched.
     pub(crate) fn inputs(&self, disk: &Disk) -> Result<Inputs, Failure> {
         let observer = ProjectObserver::new(&self.root, self.settings.commands.clone());
-        let inputs = Inputs::new(self.limited(disk.open(&self.root)?));
+        let inputs = Inputs::new(self.settings.prompt.limited(disk.open(&self.root)?));
         Ok(inputs.with_observer(observer))
     }
 

@@ -6,41 +6,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::ErrorKind;
-use callsheet::redact::Key;
+pub(crate) use callsheet::settings::FILE;
+use callsheet::settings::{PromptSettings, VARIABLE_PREFIX};
 use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::sandbox;
 
-/// The file that makes a folder a project.
-pub(crate) const FILE: &str = "callsheet.toml";
-
-/// What begins the name of a variable that overrides a setting.
-const PREFIX: &str = "CALLSHEET_";
-
 /// What a project sets.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub(crate) struct Settings {
-    /// The folder of the templates, instead of `callsheet/templates` over the packaged ones.
-    pub(crate) prompts_dir: Option<String>,
-    /// The largest file that is read.
-    pub(crate) max_file_bytes: Option<u64>,
-    /// What the pseudonyms of secrets are derived from.
-    pub(crate) redact_key: Option<String>,
+    /// What it sets for prompts; this part also knows the names of all settings, and refuses others.
+    #[serde(skip)]
+    pub(crate) prompt: PromptSettings,
     /// The server that keeps what is sealed, instead of `.callsheet/callsheet.db`.
     pub(crate) store: Option<StoreAddress>,
     /// The name under which a server keeps this project.
     pub(crate) project: Option<String>,
-    /// The layout of a sprint's files.
-    pub(crate) paths: Paths,
-    /// Input fields that recipes have when an input does not set them.
-    pub(crate) recipes: BTreeMap<String, Map<String, Value>>,
-    /// What runs may not touch.
-    pub(crate) scope: Scope,
     /// The runner that is meant when nobody names one.
     pub(crate) runner: Option<String>,
     /// Who runs agents, and how.
@@ -61,9 +46,6 @@ pub(crate) struct Settings {
     pub(crate) checks: Vec<CheckSetting>,
     /// How sprints are run.
     pub(crate) sprint: SprintSettings,
-    /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
-    #[serde(rename = "profiles")]
-    _profiles: serde::de::IgnoredAny,
 }
 
 /// What a project changes of adapters, as sheets.
@@ -105,13 +87,6 @@ impl std::fmt::Debug for StoreAddress {
     }
 }
 
-/// What runs may not touch, in any task of any profile.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Scope {
-    pub(crate) default_exclude: Vec<String>,
-}
-
 /// An account that runners share.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -128,15 +103,6 @@ pub(crate) struct RunLimits {
     pub(crate) runs: Option<usize>,
 }
 
-/// The layout of a sprint's files.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Paths {
-    pub(crate) implementation_artifacts: Option<String>,
-    pub(crate) planning_artifacts: Option<String>,
-    pub(crate) sprint_project_context: Option<String>,
-}
-
 impl Settings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub(crate) fn parse(text: &str, file: &str) -> Result<Self, Failure> {
@@ -151,7 +117,11 @@ impl Settings {
                 &error,
             ))
         };
-        let settings: Self = toml::from_str(text).map_err(bad)?;
+        let prompt = PromptSettings::parse(text, file).map_err(refused)?;
+        let settings = Self {
+            prompt,
+            ..toml::from_str(text).map_err(bad)?
+        };
         // A table forgets its lines, so that it is read a second time for what is wrong in it.
         toml::from_str::<Changes>(text).map_err(bad)?;
         let known = |name: &&String| !adapter::NAMES.contains(&name.as_str());
@@ -177,10 +147,11 @@ impl Settings {
 
     /// Returns where the files of a sprint are: as `[sprint.paths]` says, else `[paths]`, else as everywhere.
     pub(crate) fn sprint_paths(&self) -> SprintPaths {
+        let paths = &self.prompt.paths;
         let shared = SprintPaths {
-            implementation_artifacts: self.paths.implementation_artifacts.clone(),
-            planning_artifacts: self.paths.planning_artifacts.clone(),
-            sprint_project_context: self.paths.sprint_project_context.clone(),
+            implementation_artifacts: paths.implementation_artifacts.clone(),
+            planning_artifacts: paths.planning_artifacts.clone(),
+            sprint_project_context: paths.sprint_project_context.clone(),
             ..SprintPaths::default()
         };
         self.sprint.paths.clone().or(shared)
@@ -204,86 +175,14 @@ impl Settings {
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, Failure> {
         for (name, value) in variables {
-            let Some(key) = name.strip_prefix(PREFIX) else {
-                continue;
-            };
-            match key {
-                "PROMPTS_DIR" => self.prompts_dir = Some(value),
-                "MAX_FILE_BYTES" => {
-                    let bytes = value.parse().map_err(|_| {
-                        Failure::input(format!(
-                            "the variable `{name}` is no number of bytes: `{value}`"
-                        ))
-                    })?;
-                    self.max_file_bytes = Some(bytes);
-                }
-                "REDACT_KEY" => self.redact_key = Some(value),
+            match name.strip_prefix(VARIABLE_PREFIX) {
                 // Set to nothing it takes the address of the file away.
-                "STORE" => self.store = (!value.is_empty()).then_some(StoreAddress(value)),
-                "PROJECT" => self.project = Some(value),
-                "PATHS_IMPLEMENTATION_ARTIFACTS" => {
-                    self.paths.implementation_artifacts = Some(value);
-                }
-                "PATHS_PLANNING_ARTIFACTS" => self.paths.planning_artifacts = Some(value),
-                "PATHS_SPRINT_PROJECT_CONTEXT" => self.paths.sprint_project_context = Some(value),
-                _ => {}
+                Some("STORE") => self.store = (!value.is_empty()).then_some(StoreAddress(value)),
+                Some("PROJECT") => self.project = Some(value),
+                _ => self.prompt.set_variable(&name, &value)?,
             }
         }
         Ok(self)
-    }
-
-    /// Returns the key of the pseudonyms that stand for secrets.
-    pub(crate) fn redact_key(&self) -> Key {
-        self.redact_key
-            .as_deref()
-            .map_or_else(Key::default, Key::derive)
-    }
-
-    /// Returns the input fields that a recipe has when an input does not set them.
-    ///
-    /// `fields` are those that the recipe knows; settings that it does not know stay out.
-    pub(crate) fn defaults<'a>(
-        &self,
-        recipe: &str,
-        mut fields: impl Iterator<Item = &'a str>,
-    ) -> Map<String, Value> {
-        let mut defaults = self.recipes.get(recipe).cloned().unwrap_or_default();
-        let fields: Vec<&str> = fields.by_ref().collect();
-        let mut shared = Map::new();
-        if fields.contains(&"prompts_dir")
-            && let Some(folder) = &self.prompts_dir
-        {
-            shared.insert("prompts_dir".to_owned(), json!(folder));
-        }
-        if fields.contains(&"paths") {
-            let paths = [
-                (
-                    "implementation_artifacts",
-                    &self.paths.implementation_artifacts,
-                ),
-                ("planning_artifacts", &self.paths.planning_artifacts),
-                ("sprint_project_context", &self.paths.sprint_project_context),
-            ];
-            let paths = paths
-                .into_iter()
-                .filter_map(|(name, path)| Some((name.to_owned(), json!(path.as_ref()?))));
-            shared.insert("paths".to_owned(), Value::Object(paths.collect()));
-        }
-        merge_under(&mut defaults, &shared);
-        defaults
-    }
-}
-
-/// Fills fields that are not there from `defaults`, at every depth.
-pub(crate) fn merge_under(fields: &mut Map<String, Value>, defaults: &Map<String, Value>) {
-    for (name, default) in defaults {
-        match (fields.get_mut(name), default) {
-            (None, _) => {
-                fields.insert(name.clone(), default.clone());
-            }
-            (Some(Value::Object(inner)), Value::Object(default)) => merge_under(inner, default),
-            (Some(_), _) => {}
-        }
     }
 }
 
@@ -292,35 +191,9 @@ pub(crate) const SCHEMA: &str = include_str!("settings.schema.json");
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::Value;
 
-    #[test]
-    fn environment_wins_over_the_file_and_inputs_win_over_both() {
-        let text = "[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"p\"\n[recipes.injection.limits]\nerror_bytes = 5\n";
-        let variables = [
-            ("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "b"),
-            ("HOME", "x"),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let settings = Settings::parse(text, FILE)
-            .unwrap()
-            .with_environment(variables.into_iter())
-            .unwrap();
-        let mut input = json!({"limits": {"warning_bytes": 1}})
-            .as_object()
-            .unwrap()
-            .clone();
-        merge_under(
-            &mut input,
-            &settings.defaults("injection", ["paths"].into_iter()),
-        );
-        assert_eq!(
-            Value::Object(input),
-            json!({"limits": {"warning_bytes": 1, "error_bytes": 5},
-                "paths": {"implementation_artifacts": "b", "planning_artifacts": "p"}})
-        );
-        assert!(settings.defaults("pack", ["globs"].into_iter()).is_empty());
-    }
+    use super::*;
 
     #[test]
     fn the_published_schema_knows_every_setting() {

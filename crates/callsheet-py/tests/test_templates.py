@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import Write
 
-from callsheet import Error, PromptBuilder
+from callsheet import Error, PromptBuilder, compose
 
 
 def body(write: Write, content: str | bytes, name: str = "stem") -> str | None:
@@ -228,3 +228,62 @@ def test_templates_are_a_snapshot_until_they_are_reloaded(tmp_path: Path) -> Non
     assert builder.get_template("a") == "two"
     builder.reload()
     assert builder.get_template("a") is None
+
+
+SUPERVISOR = ("supervisor", "supervisor-system", "supervisor_system", "chat-agent-system", "chat_agent_system")
+HOOK = ("hook-executor", "hook_executor", "hook-context", "hook_context")
+
+
+@pytest.mark.parametrize("names", [SUPERVISOR, HOOK])
+@pytest.mark.parametrize("ending", ["", ".md"])
+def test_every_name_of_an_identity_finds_the_packaged_template(names: tuple[str, ...], ending: str) -> None:
+    expected = PromptBuilder().get_template(names[0])
+    assert expected
+    variables = {"workspace_dir": "/w", "hook_name": "h"}
+    for name in names:
+        builder = PromptBuilder()
+        assert builder.get_template(name + ending) == expected
+        rendered = builder.render_template(name + ending, variables)
+        assert rendered is not None and ("`/w`" in rendered or "`h`" in rendered)
+        builder.set_identity(name + ending, variables)
+        assert builder.build_task_prompt() == rendered
+        composed = compose("layers", {"identity": {"name": name + ending, "variables": variables}})
+        assert composed.text == rendered
+
+
+@pytest.mark.parametrize("name", ["task_agent", "plan_structure_guide", "controlled_splitting.md", "execution_focus"])
+def test_packaged_templates_are_found_with_underscores(name: str) -> None:
+    spelled = name.removesuffix(".md").replace("_", "-")
+    assert PromptBuilder().get_template(name) == PromptBuilder().get_template(spelled) is not None
+
+
+@pytest.mark.parametrize("names", [SUPERVISOR, HOOK])
+@pytest.mark.parametrize("header", ["", "---\nname: {}\n---\n"])
+def test_one_template_of_a_folder_is_found_by_every_name(tmp_path: Path, names: tuple[str, ...], header: str) -> None:
+    for number, own in enumerate(names):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        file = f"{own}.md" if not header else "file.md"
+        (folder / file).write_text(header.format(own) + "{{x}}: ours")
+        builder = PromptBuilder(prompts_dir=folder)
+        for name in names:
+            assert builder.get_template(name) == "{{x}}: ours", (own, name)
+            assert builder.render_template(name, {"x": 1}) == "1: ours", (own, name)
+
+
+def test_a_template_of_the_very_name_wins_over_an_alias(tmp_path: Path) -> None:
+    for name in SUPERVISOR:
+        (tmp_path / f"{name}.md").write_text(name)
+    builder = PromptBuilder(prompts_dir=tmp_path)
+    assert [builder.get_template(name) for name in SUPERVISOR] == list(SUPERVISOR)
+    for name in ("supervisor", "supervisor_system", "chat_agent_system", "chat-agent-system"):
+        (tmp_path / f"{name}.md").unlink()
+    builder.reload()
+    assert {builder.get_template(name) for name in SUPERVISOR} == {"supervisor-system"}
+
+
+def test_other_names_are_exact(tmp_path: Path) -> None:
+    (tmp_path / "code_review.md").write_text("text")
+    builder = PromptBuilder(prompts_dir=tmp_path)
+    names = ["code_review", "code-review", "Code_review", "supervisor", "hook-context", "task_agent"]
+    assert [builder.get_template(name) for name in names] == ["text", None, None, None, None, None]

@@ -123,6 +123,7 @@
 //! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
 //!   its policy denies.
 //! - [`mounts`] keeps real folders out of messages, [`policy`] merges what tools may do, [`blocks`] reads messages back.
+//! - [`settings`] is the part of `callsheet.toml` that shapes prompts.
 //! - [`package`] and [`state`] read packages of agents and workflows, and the state of a run.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
 
@@ -150,6 +151,7 @@ mod schema;
 pub mod scope;
 pub mod seal;
 mod section;
+pub mod settings;
 pub mod source;
 pub mod source_map;
 pub mod sprint;

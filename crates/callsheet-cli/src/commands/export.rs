@@ -61,7 +61,7 @@ impl Args {
             refuse_shared(&[("the bundle", file), ("`--json`", Path::new(STDOUT))])?;
         }
         let opened = store::open(project)?;
-        let key = project.settings.redact_key();
+        let key = project.settings.prompt.redact_key();
         let redaction = Redaction { level, key };
         let collecting = || self.bundle(&opened, redaction, out);
         let bundle = progress::during("collecting", collecting)?;

@@ -103,7 +103,7 @@ impl Args {
     ///
     /// Otherwise a prompt that is written into its own tree would hold the prompt before it.
     fn excluded(&self, project: &Project) -> Result<Vec<String>, Failure> {
-        let set = project.settings.recipes.get("pack");
+        let set = project.settings.prompt.recipes.get("pack");
         let mut exclude = self.exclude.clone();
         if let (true, Some(Value::Array(set))) =
             (exclude.is_empty(), set.and_then(|set| set.get("exclude")))

@@ -100,7 +100,7 @@ impl Args {
             Command::Show { name } => show(find(&templates()?, &name)?, out),
             Command::Render(render) => render.run(&templates()?, out),
             Command::Check => {
-                let set = project.settings.prompts_dir.as_deref();
+                let set = project.settings.prompt.prompts_dir.as_deref();
                 check(&templates()?, folder.or(set).unwrap_or(TEMPLATES), out)
             }
             Command::Vars { file } => vars(project, &file, out),
@@ -111,6 +111,7 @@ impl Args {
 fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Failure> {
     let set = project
         .settings
+        .prompt
         .prompts_dir
         .as_ref()
         .map(|folder| project.root().join(folder));

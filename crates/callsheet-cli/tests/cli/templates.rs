@@ -158,6 +158,21 @@ fn own_templates_win_over_packaged_ones() {
 }
 
 #[test]
+fn names_that_mean_the_same_find_one_template() {
+    let project = own();
+    for name in ["supervisor-system", "chat_agent_system"] {
+        let shown = project.run(&["template", "show", name]).text();
+        assert_eq!(shown, "Ours.", "{name}");
+    }
+    let args = words("template render hook_context -D hook_name=build");
+    let rendered = project.run(&args).text();
+    assert!(
+        rendered.contains("You handle the hook `build`"),
+        "{rendered}"
+    );
+}
+
+#[test]
 fn a_template_is_filled_with_values_and_stories() {
     let project = own();
     let args =

@@ -3,6 +3,7 @@
 //! Two languages. *Plain* replaces `{{name}}` and nothing else; *jinja* has logic, chosen by `engine: jinja` in the
 //! header. Everything is in memory: the caller reads the files, nothing here touches disk, clock or environment.
 
+mod alias;
 mod check;
 mod diagnostic;
 mod file;
@@ -19,7 +20,7 @@ pub use file::{Language, Template, Variable};
 pub use jinja::{FUEL, OUTPUT_LIMIT};
 pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
 pub use scan::{Placeholder, placeholders};
-pub use set::{ALIASES, TemplateSet};
+pub use set::TemplateSet;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use minijinja::Environment;
 
+use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
@@ -14,12 +15,6 @@ use super::scan::placeholders;
 use crate::text::value_text;
 use crate::trace::{Traced, Transform};
 use crate::{Error, ErrorKind};
-
-/// The names of identities, each with the templates that can fill it, the best one first.
-pub const ALIASES: &[(&str, &[&str])] = &[
-    ("supervisor", &["supervisor-system", "chat-agent-system"]),
-    ("hook-executor", &["hook-context"]),
-];
 
 /// The templates of one folder as they were when it was read.
 ///
@@ -125,11 +120,11 @@ impl TemplateSet {
         }
     }
 
-    /// Finds a template by its declared name, else by its stem with or without `.md`, else by an identity's alias.
+    /// Finds a template by its declared name, else by its stem with or without `.md`, else by a name that means the same.
     pub fn get(&self, name: &str) -> Option<&Template> {
         self.named(name).or_else(|| {
-            let (_, targets) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
-            targets.iter().find_map(|target| self.named(target))
+            let others = alias::others(name);
+            others.iter().find_map(|other| self.named(other))
         })
     }
 

@@ -1,0 +1,232 @@
+//! What the settings of a project, `callsheet.toml`, say of prompts.
+//!
+//! Text and variables come from the caller; nothing is read here. Of agents, runs and stores only the names of their
+//! settings are known, so that a misspelled one is refused wherever the file is read.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+use crate::inputs::Root;
+use crate::redact::Key;
+use crate::{Error, ErrorKind, Recipe};
+
+/// The file that makes a directory a project.
+pub const FILE: &str = "callsheet.toml";
+
+/// What begins the name of a variable that overrides a setting.
+pub const VARIABLE_PREFIX: &str = "CALLSHEET_";
+
+/// What a project sets for its prompts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PromptSettings {
+    /// The directory of the templates, instead of `callsheet/templates` over the packaged ones.
+    pub prompts_dir: Option<String>,
+    /// The largest file that is read.
+    pub max_file_bytes: Option<u64>,
+    /// What the pseudonyms of secrets are derived from.
+    pub redact_key: Option<String>,
+    #[serde(rename = "store")]
+    _store: IgnoredAny,
+    #[serde(rename = "project")]
+    _project: IgnoredAny,
+    /// The layout of a sprint's files.
+    pub paths: Paths,
+    /// Input fields that recipes have when an input does not set them.
+    pub recipes: BTreeMap<String, Map<String, Value>>,
+    /// What runs may not touch.
+    pub scope: Scope,
+    #[serde(rename = "runner")]
+    _runner: IgnoredAny,
+    #[serde(rename = "runners")]
+    _runners: IgnoredAny,
+    #[serde(rename = "adapters")]
+    _adapters: IgnoredAny,
+    #[serde(rename = "accounts")]
+    _accounts: IgnoredAny,
+    #[serde(rename = "limits")]
+    _limits: IgnoredAny,
+    #[serde(rename = "sandbox")]
+    _sandbox: IgnoredAny,
+    #[serde(rename = "commands")]
+    _commands: IgnoredAny,
+    #[serde(rename = "workspace")]
+    _workspace: IgnoredAny,
+    #[serde(rename = "checks")]
+    _checks: IgnoredAny,
+    #[serde(rename = "sprint")]
+    _sprint: IgnoredAny,
+    /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
+    #[serde(rename = "profiles")]
+    _profiles: IgnoredAny,
+}
+
+/// The layout of a sprint's files.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Paths {
+    /// The directory of story files.
+    pub implementation_artifacts: Option<String>,
+    /// The directory of planning files.
+    pub planning_artifacts: Option<String>,
+    /// The frozen project context.
+    pub sprint_project_context: Option<String>,
+}
+
+/// What runs may not touch, in any task of any profile.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scope {
+    /// Patterns of paths.
+    pub default_exclude: Vec<String>,
+}
+
+impl PromptSettings {
+    /// Reads the settings of a project; `text` is its file, `file` how a user names it.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        toml::from_str(text).map_err(|error| Error::toml(ErrorKind::BadInput, file, text, &error))
+    }
+
+    /// Applies a variable of the environment; one that sets nothing here is ignored.
+    pub fn set_variable(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        let place = match name.strip_prefix(VARIABLE_PREFIX) {
+            Some("PROMPTS_DIR") => &mut self.prompts_dir,
+            Some("REDACT_KEY") => &mut self.redact_key,
+            Some("PATHS_IMPLEMENTATION_ARTIFACTS") => &mut self.paths.implementation_artifacts,
+            Some("PATHS_PLANNING_ARTIFACTS") => &mut self.paths.planning_artifacts,
+            Some("PATHS_SPRINT_PROJECT_CONTEXT") => &mut self.paths.sprint_project_context,
+            Some("MAX_FILE_BYTES") => {
+                let bytes = value.parse().map_err(|_| {
+                    let detail = format!("the variable `{name}` is no number of bytes: `{value}`");
+                    Error::new(ErrorKind::BadInput, detail)
+                })?;
+                self.max_file_bytes = Some(bytes);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        *place = Some(value.to_owned());
+        Ok(())
+    }
+
+    /// Returns the key of the pseudonyms that stand for secrets.
+    pub fn redact_key(&self) -> Key {
+        self.redact_key
+            .as_deref()
+            .map_or_else(Key::default, Key::derive)
+    }
+
+    /// Returns a root that reads no larger files than the project allows.
+    pub fn limited(&self, root: Root) -> Root {
+        match self.max_file_bytes {
+            Some(bytes) => root.with_max_file_bytes(bytes),
+            None => root,
+        }
+    }
+
+    /// Fills fields that an input of a recipe does not set, at every depth.
+    pub fn fill(&self, recipe: &Recipe, input: &mut Map<String, Value>) {
+        merge_under(input, &self.defaults(&recipe.name, recipe.schema.fields()));
+    }
+
+    /// Returns the input fields that a recipe has when an input does not set them.
+    ///
+    /// `fields` are those that the recipe knows; settings that it does not know stay out.
+    fn defaults<'a>(
+        &self,
+        recipe: &str,
+        fields: impl Iterator<Item = &'a str>,
+    ) -> Map<String, Value> {
+        let mut defaults = self.recipes.get(recipe).cloned().unwrap_or_default();
+        let fields: Vec<&str> = fields.collect();
+        let mut shared = Map::new();
+        if fields.contains(&"prompts_dir")
+            && let Some(folder) = &self.prompts_dir
+        {
+            shared.insert("prompts_dir".to_owned(), json!(folder));
+        }
+        if fields.contains(&"paths") {
+            let paths = [
+                (
+                    "implementation_artifacts",
+                    &self.paths.implementation_artifacts,
+                ),
+                ("planning_artifacts", &self.paths.planning_artifacts),
+                ("sprint_project_context", &self.paths.sprint_project_context),
+            ];
+            let paths = paths
+                .into_iter()
+                .filter_map(|(name, path)| Some((name.to_owned(), json!(path.as_ref()?))));
+            shared.insert("paths".to_owned(), Value::Object(paths.collect()));
+        }
+        merge_under(&mut defaults, &shared);
+        defaults
+    }
+}
+
+/// Fills fields that are not there from `defaults`, at every depth.
+fn merge_under(fields: &mut Map<String, Value>, defaults: &Map<String, Value>) {
+    for (name, default) in defaults {
+        match (fields.get_mut(name), default) {
+            (None, _) => {
+                fields.insert(name.clone(), default.clone());
+            }
+            (Some(Value::Object(inner)), Value::Object(default)) => merge_under(inner, default),
+            (Some(_), _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_win_over_the_file_and_inputs_win_over_both() {
+        let text = "[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"p\"\n[recipes.injection.limits]\nerror_bytes = 5\n";
+        let mut settings = PromptSettings::parse(text, FILE).unwrap();
+        for (name, value) in [
+            ("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "b"),
+            ("HOME", "x"),
+        ] {
+            settings.set_variable(name, value).unwrap();
+        }
+        let mut input = json!({"limits": {"warning_bytes": 1}})
+            .as_object()
+            .unwrap()
+            .clone();
+        merge_under(
+            &mut input,
+            &settings.defaults("injection", ["paths"].into_iter()),
+        );
+        assert_eq!(
+            Value::Object(input),
+            json!({"limits": {"warning_bytes": 1, "error_bytes": 5},
+                "paths": {"implementation_artifacts": "b", "planning_artifacts": "p"}})
+        );
+        assert!(settings.defaults("pack", ["globs"].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn what_is_set_for_others_is_not_looked_into_and_what_nobody_knows_is_refused() {
+        let text = "runner = 5\n[sprint]\nno = \"such\"\n[[checks]]\n[profiles]\n";
+        PromptSettings::parse(text, FILE).unwrap();
+        let error = PromptSettings::parse("[pahts]\n", FILE).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("callsheet.toml:1: unknown field `pahts`"),
+            "{error}"
+        );
+        let error = PromptSettings::default()
+            .set_variable("CALLSHEET_MAX_FILE_BYTES", "many")
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `many`"
+        );
+    }
+}
