@@ -41,7 +41,7 @@ pub enum Reason {
     Cycle,
     /// Imports are nested deeper than they are followed.
     TooDeep,
-    /// The value is longer than a value may be.
+    /// The value or the list is longer than it may be.
     Capped,
     /// It is a real path, which no message may hold.
     Redacted,
@@ -88,7 +88,7 @@ impl Reason {
             Self::Duplicate => "is in the prompt already",
             Self::Cycle => "imports itself",
             Self::TooDeep => "is imported too deep",
-            Self::Capped => "is cut, being longer than a value may be",
+            Self::Capped => "is cut at its limit",
             Self::Redacted => "names a real path, which is redacted",
             Self::Unavailable => "is not available",
             Self::Failed => "failed",
@@ -172,6 +172,24 @@ impl Omission {
             tokens: None,
             detail: refusal.detail,
         }
+    }
+
+    /// Makes the omission of a list of which only the first entries are shown; `rest` has the sizes of the others.
+    pub(crate) fn capped(
+        layer: &str,
+        name: &str,
+        shown: usize,
+        rest: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<Self> {
+        let all = shown + rest.len();
+        (all > shown).then(|| Self {
+            layer: layer.to_owned(),
+            name: name.to_owned(),
+            reason: Reason::Capped,
+            bytes: rest.map(|bytes| bytes as u64).sum(),
+            tokens: None,
+            detail: format!("{shown} of {all} are shown"),
+        })
     }
 
     /// Returns the line that people read: what, why, and the detail.

@@ -139,25 +139,10 @@ impl Schema {
                 type_names(kind),
                 type_name(instance)
             )),
-            ValidationErrorKind::Enum { options } => {
-                let found = instance
-                    .as_str()
-                    .map_or_else(|| instance.to_string(), str::to_owned);
-                let allowed: Vec<&str> = options
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .collect();
-                let list = allowed
-                    .iter()
-                    .map(|name| format!("`{name}`"))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                bad(format!("{here}: expected one of {list}, found `{found}`"))
-                    .expecting(&found, allowed)
+            ValidationErrorKind::Enum { options } => none_of(&here, instance, options),
+            ValidationErrorKind::MinLength { .. } | ValidationErrorKind::MinItems { limit: 1 } => {
+                bad(format!("{here} must not be empty"))
             }
-            ValidationErrorKind::MinLength { .. } => bad(format!("{here} must not be empty")),
             ValidationErrorKind::Pattern { .. } if is_blank(instance) => {
                 let how = if instance.as_str() == Some("") {
                     "empty"
@@ -271,6 +256,19 @@ pub(crate) fn json_cause(error: &serde_json::Error) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
+}
+
+/// Makes the error of a value that is none of those that are allowed.
+fn none_of(here: &str, found: &Value, options: &Value) -> Error {
+    let found = found
+        .as_str()
+        .map_or_else(|| found.to_string(), str::to_owned);
+    let allowed = options.as_array().into_iter().flatten();
+    let allowed: Vec<&str> = allowed.filter_map(Value::as_str).collect();
+    let list: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
+    let list = list.join(", ");
+    let detail = format!("{here}: expected one of {list}, found `{found}`");
+    Error::new(ErrorKind::BadInput, detail).expecting(&found, allowed)
 }
 
 fn is_blank(value: &Value) -> bool {

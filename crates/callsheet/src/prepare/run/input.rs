@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::task::Approval;
+use crate::task::{Approval, CheckStatus};
 use crate::{Error, ErrorKind};
 
 /// The checked input.
@@ -101,7 +101,7 @@ pub(super) enum Kind {
 #[derive(Debug, Deserialize)]
 pub(super) struct Check {
     pub(super) name: String,
-    pub(super) status: String,
+    pub(super) status: CheckStatus,
 }
 
 #[derive(Debug, Deserialize)]
@@ -151,13 +151,12 @@ impl RunInput {
         }
     }
 
-    /// Returns what may not be touched and the field it stands in.
-    pub(super) fn exclude(&self) -> (&'static str, &[String]) {
-        match (&self.scope.exclude, &self.profile) {
-            (Some(exclude), _) => ("scope.exclude", exclude),
-            (None, Some(profile)) => ("profile.default_exclude", &profile.default_exclude),
-            (None, None) => ("scope.exclude", &[]),
-        }
+    /// Returns what may not be touched, by the field it stands in: what the profile excludes, and what the input adds.
+    pub(super) fn excludes(&self) -> [(&'static str, &[String]); 2] {
+        let profile = self.profile.as_ref();
+        let profile = profile.map_or(&[][..], |profile| &profile.default_exclude);
+        let own = self.scope.exclude.as_deref().unwrap_or_default();
+        [("profile.default_exclude", profile), ("scope.exclude", own)]
     }
 
     /// Returns what to read first, each with its field.
