@@ -17,11 +17,11 @@ use serde_json::{Map, Value, json};
 use self::fields::Fields;
 use self::printer::Printer;
 use super::{Piece, Prepared};
-use crate::Error;
 use crate::blocks::RunDirective;
 use crate::inputs::{Located, Root};
 use crate::mounts::{Guard, Mount, Mounts, is_windows};
 use crate::policy::{ToolPolicy, merge};
+use crate::{Error, ErrorKind};
 
 /// The field of the input that holds what a person wrote.
 const USER_INPUT: &str = "userInput";
@@ -70,7 +70,7 @@ fn values(
 ) -> Result<(Map<String, Value>, Option<Piece>), Error> {
     let mode = fields.text("mode").unwrap_or_default();
     let mut values = Map::new();
-    let policy = policy(fields, printer);
+    let policy = policy(fields, printer)?;
     let completed = mode == "run" && parts::completed(fields);
     let active = mode == "run" && !completed;
     values.insert("active".to_owned(), json!(active));
@@ -137,19 +137,26 @@ fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
     mounts
 }
 
-fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> ToolPolicy {
-    let read = |path: &str| -> ToolPolicy {
+/// Returns what may be used: what the agent itself says, and only what settings allow as well where there are any.
+fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<ToolPolicy, Error> {
+    let read = |path: &str| -> Result<Option<ToolPolicy>, Error> {
         let given = fields.get(path).cloned().map(without_nulls);
-        // The schema has the same shape, so what it let through can be read.
-        given
-            .and_then(|given| serde_json::from_value(given).ok())
-            .unwrap_or_default()
+        let read = given.map(serde_json::from_value).transpose();
+        // The schema has the same shape, but takes `1.0` and any number of digits for an integer.
+        read.map_err(|_| {
+            let detail = format!("`{path}`: a limit is a whole number of bytes, such as `524288`");
+            Error::new(ErrorKind::BadInput, detail)
+        })
     };
-    let mut policy = merge(&read("toolPolicy"), &read("agentDefinition.tools"));
+    let own = read("agentDefinition.tools")?.unwrap_or_default();
+    let mut policy = match read("toolPolicy")? {
+        Some(settings) => merge(&settings, &own),
+        None => own.or_standard(),
+    };
     for server in policy.mcp.allowed_servers.iter_mut().flatten() {
         *server = printer.value("tool-policy", "allowedServers", server);
     }
-    policy
+    Ok(policy)
 }
 
 /// Null is no value at any depth.
