@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
-use callsheet::{Error, Inputs, Recipe, Root, recipe};
+use callsheet::{Inputs, Recipe, Root, recipe};
 use callsheet_run::{ProjectObserver, Runners};
 
 use crate::failure::Failure;
@@ -49,20 +49,19 @@ impl Project {
 
     /// Refuses settings of a recipe that does not exist: nothing would ever read them.
     fn refuse_unknown_recipes(&self) -> Result<(), Failure> {
-        let known = |name: &&String| recipe::built_in(name).is_some();
-        if self.settings.recipes.keys().all(|name| known(&name)) {
+        let recipes = &self.settings.prompt.recipes;
+        if recipes.is_empty() {
             return Ok(());
         }
-        let own = self.own_recipes()?;
-        let unknown = |name: &&String| !known(name) && !own.contains_key(*name);
-        let Some(name) = self.settings.recipes.keys().find(unknown) else {
-            return Ok(());
-        };
-        let names = recipe::built_in_names().map(str::to_owned);
-        let error = Error::unknown("recipe", name, names.chain(own.into_keys()));
-        Err(Failure::from(error.at(FILE, None)).hint(format!(
-            "`[recipes.{name}]` sets its fields; rename or remove the table"
-        )))
+        let root = self.open()?;
+        let known = recipes
+            .keys()
+            .map(|name| (name, recipe::known(name, Some(&root))));
+        for (name, known) in known {
+            let hint = format!("`[recipes.{name}]` sets its fields; rename or remove the table");
+            known.map_err(|error| Failure::from(error.at(FILE, None)).hint(hint))?;
+        }
+        Ok(())
     }
 
     /// Returns the project with another directory in the place of its root, such as a worktree; its settings stay.

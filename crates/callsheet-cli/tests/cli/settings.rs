@@ -295,7 +295,7 @@ fn settings_of_a_recipe_that_does_not_exist() {
     exit: 2
     --- stderr
     error: callsheet.toml: no recipe named `mine`
-    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`, `sprint/project-context`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
     hint: `[recipes.mine]` sets its fields; rename or remove the table
     ");
     project.file(
