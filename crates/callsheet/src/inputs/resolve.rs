@@ -191,7 +191,14 @@ impl Folder {
     /// Tells whether anything stands at a path below the root, readable or not.
     pub(super) fn has(&self, relative: &str) -> bool {
         let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty());
-        !matches!(stat, Err(Errno::NOENT | Errno::NOTDIR))
+        // A name that is too long, or that has a NUL in it, is none that a file can have.
+        let nowhere = [
+            Errno::NOENT,
+            Errno::NOTDIR,
+            Errno::NAMETOOLONG,
+            Errno::INVAL,
+        ];
+        !stat.is_err_and(|errno| nowhere.contains(&errno))
     }
 
     /// Tells whether a folder of that name stands below the root.
