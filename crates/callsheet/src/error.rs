@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Unreadable,
     /// There is no change to compose a prompt for.
     NoChange,
+    /// A glob of the input matches no file.
+    NoMatch,
 }
 
 /// Where in which file an error was found.

@@ -52,6 +52,13 @@ impl Schema {
             .map(String::as_str)
     }
 
+    /// Returns the default that the schema declares for a field, named by its dotted path.
+    pub(crate) fn default_of(&self, path: &str) -> Option<&Value> {
+        let mut steps = path.split('.');
+        let field = steps.try_fold(&self.document, |schema, step| properties(schema)?.get(step))?;
+        field.get("default")
+    }
+
     /// Sets the default of a field; one that the schema does not have, or does not allow, is an error.
     pub(crate) fn set_default(&mut self, name: &str, value: Value) -> Result<(), Error> {
         let known = || properties(&self.document).is_some_and(|known| known.contains_key(name));

@@ -189,8 +189,19 @@ impl Folder {
 
     /// Tells whether anything stands at a path below the root, readable or not.
     pub(super) fn has(&self, relative: &str) -> bool {
-        let found = self.open_beneath(relative.as_ref(), OFlags::PATH);
-        !matches!(found, Err(refusal) if refusal.reason == Reason::Missing)
+        let found = beneath::open(
+            &self.folder,
+            relative.as_ref(),
+            OFlags::PATH | OFlags::CLOEXEC,
+        );
+        // A name that is too long, or that has a NUL in it, is none that a file can have.
+        let nowhere = [
+            Errno::NOENT,
+            Errno::NOTDIR,
+            Errno::NAMETOOLONG,
+            Errno::INVAL,
+        ];
+        !found.is_err_and(|errno| nowhere.contains(&errno))
     }
 
     /// Tells whether a folder of that name stands below the root.

@@ -32,7 +32,7 @@ pub(super) struct Asked<'a> {
 /// The ignore files of a folder and of those above it.
 #[derive(Default)]
 struct Rules {
-    above: Option<Arc<Rules>>,
+    above: Option<Arc<Self>>,
     /// So many bytes of a path lead to the folder.
     within: usize,
     git: Option<Gitignore>,

@@ -124,6 +124,7 @@ impl<'a> Printer<'a> {
             bytes: bytes as u64,
             tokens: None,
             detail: String::new(),
+            loss: None,
         });
     }
 }

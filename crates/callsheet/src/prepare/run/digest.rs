@@ -82,6 +82,7 @@ fn redacted(previous: &Previous) -> Vec<Omission> {
             bytes: text.len() as u64,
             tokens: None,
             detail: String::new(),
+            loss: None,
         })
         .collect()
 }
