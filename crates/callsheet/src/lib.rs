@@ -164,7 +164,9 @@ pub mod tokens;
 pub mod trace;
 pub mod workflow;
 
-pub use builder::{FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, packaged};
+pub use builder::{
+    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, packaged,
+};
 pub use compose::{Budget, Composition, Inputs, Message, Options, Prompt, assemble, compose};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;

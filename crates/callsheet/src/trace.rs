@@ -35,7 +35,7 @@ pub enum OriginKind {
 }
 
 /// The thing a text came from, and the fingerprint of that whole thing.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin {
     /// What kind of thing it is.
     pub kind: OriginKind,
@@ -96,7 +96,7 @@ pub enum Transform {
 }
 
 /// Where a span points to in its origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The thing the bytes came from.
     pub origin: Arc<Origin>,
@@ -109,7 +109,7 @@ pub struct Link {
 }
 
 /// Some consecutive bytes of a text with one provenance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The byte range in the text.
     pub range: Range<usize>,
@@ -149,7 +149,7 @@ impl Span {
 /// let link = text.spans()[1].link.as_ref().unwrap();
 /// assert_eq!((link.origin.to_string().as_str(), link.line), ("file:list.txt", 2));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traced {
     text: String,
     spans: Vec<Span>,

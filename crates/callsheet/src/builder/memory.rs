@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
 use crate::inputs::{Disk, FileText, Root, TextRule};
 use crate::omission::{Omission, Reason};
@@ -17,7 +19,7 @@ const LAYER: &str = "project-context";
 const MAX_CHARS: usize = 3000;
 
 /// What is known of a project.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProjectContext {
     /// The text of the layer.
     pub body: Traced,

@@ -3,6 +3,7 @@
 //! The builder only collects. What it collected is assembled by the same engine as every other recipe, so a prompt
 //! from the builder and one from `compose layers` are the same bytes.
 
+mod collected;
 mod depth;
 mod memory;
 mod piece;
@@ -14,10 +15,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+pub use collected::Stored;
 pub use memory::{FileMemory, MemorySource, ProjectContext, RuleSource};
 pub(crate) use prepare::prepare;
 pub use prompts::packaged;
 
+use self::collected::Collected;
 use self::piece::{input_piece, section_piece};
 use self::prompts::Prompts;
 use crate::compose::{Composition, Inputs, Options, assemble};
@@ -26,7 +29,7 @@ use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
 use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
 use crate::trace::Origin;
-use crate::{Error, Event};
+use crate::{Error, Event, Recipe};
 
 /// The context section that selects execution rules by depth.
 const TASK_DEPTH: &str = "task_depth";
@@ -59,14 +62,7 @@ pub struct PromptBuilder {
     rule_source: Option<Box<dyn RuleSource>>,
     prompts: Prompts,
     missing: Missing,
-    identity: Option<Piece>,
-    identity_events: Vec<Event>,
-    project_context: Option<ProjectContext>,
-    rules: Option<Piece>,
-    context: Vec<Piece>,
-    sections_added: usize,
-    tools: Vec<Value>,
-    events: Vec<Event>,
+    collected: Collected,
 }
 
 impl PromptBuilder {
@@ -134,13 +130,25 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let others = self.events.len();
-        self.identity = self.render_piece("identity", name, variables, "identity.variables.")?;
-        if self.identity.is_none() {
-            self.events.push(unknown(name, "the identity is empty"));
+        let others = self.collected.events.len();
+        self.collected.identity =
+            self.render_piece("identity", name, variables, "identity.variables.")?;
+        if self.collected.identity.is_none() {
+            self.collected
+                .events
+                .push(unknown(name, "the identity is empty"));
         }
-        self.identity_events = self.events.split_off(others);
+        self.collected.identity_events = self.collected.events.split_off(others);
         Ok(())
+    }
+
+    /// Sets the identity to a text that somebody else rendered; nothing leaves it empty.
+    pub fn set_identity_text(&mut self, name: &str, text: Option<&str>) {
+        let piece = text.map(|text| input_piece("identity", "identity", text));
+        let told = piece.is_none();
+        self.collected.identity = piece;
+        let told = told.then(|| unknown(name, "the identity is empty"));
+        self.collected.identity_events = told.into_iter().collect();
     }
 
     /// Asks the memory for the project context; without a memory or a project nothing changes.
@@ -153,7 +161,7 @@ impl PromptBuilder {
         match memory.project_context(project) {
             Ok(context) => {
                 // Nothing but refusals is still something to tell.
-                self.project_context = context
+                self.collected.project_context = context
                     .filter(|context| !context.body.is_blank() || !context.omissions.is_empty());
                 self.loaded("project-context");
             }
@@ -172,7 +180,7 @@ impl PromptBuilder {
                 self.loaded("rules");
             }
             Err(error) => {
-                self.rules = None;
+                self.collected.rules = None;
                 self.degrade("rules", &error);
             }
         }
@@ -180,7 +188,7 @@ impl PromptBuilder {
 
     /// Sets the text of the rules layer.
     pub(crate) fn set_rules(&mut self, text: &str) {
-        self.rules =
+        self.collected.rules =
             Some(input_piece("rules", "rules", text)).filter(|piece| !piece.body.is_blank());
     }
 
@@ -188,22 +196,25 @@ impl PromptBuilder {
         self.loaded(layer);
         let message = format!("the layer `{layer}` could not be loaded: {error}");
         let facts = [("layer", Value::from(layer))];
-        self.events.push(Event::new(LAYER_FAILED, facts, message));
+        self.collected
+            .events
+            .push(Event::new(LAYER_FAILED, facts, message));
     }
 
     /// Forgets that a layer failed before.
     fn loaded(&mut self, layer: &str) {
-        self.events
+        self.collected
+            .events
             .retain(|event| event.kind != LAYER_FAILED || event.payload["layer"] != layer);
     }
 
     /// Appends a named block of context; blank content is ignored, and the name is never printed.
     pub fn add_context(&mut self, name: &str, content: &str) {
-        let field = format!("context[{}].content", self.sections_added);
-        self.sections_added += 1;
+        let field = format!("context[{}].content", self.collected.sections_added);
+        self.collected.sections_added += 1;
         let piece = input_piece(name, &field, content);
         if !piece.body.is_blank() {
-            self.context.push(piece);
+            self.collected.context.push(piece);
         }
     }
 
@@ -215,8 +226,8 @@ impl PromptBuilder {
         name: &str,
         data: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let field = format!("context[{}]", self.sections_added);
-        self.sections_added += 1;
+        let field = format!("context[{}]", self.collected.sections_added);
+        self.collected.sections_added += 1;
         if data.is_empty() {
             return Ok(());
         }
@@ -224,8 +235,9 @@ impl PromptBuilder {
             let (template, variables) = depth::select(data, &field)?;
             let prefix = format!("{field}.data.");
             match self.render_piece("execution_rules", template, &variables, &prefix)? {
-                Some(piece) => self.context.push(piece),
+                Some(piece) => self.collected.context.push(piece),
                 None => self
+                    .collected
                     .events
                     .push(unknown(template, "there are no execution rules")),
             }
@@ -236,27 +248,37 @@ impl PromptBuilder {
             let text = value.as_str().map(str::to_owned);
             (key.as_str(), text.unwrap_or_else(|| value.to_string()))
         });
-        self.context
+        self.collected
+            .context
             .push(section_piece(name, &whole, lines, &field));
         Ok(())
+    }
+
+    /// Returns the template of the execution rules that a depth asks for, and the variables that it gets.
+    pub fn execution_rules(
+        &self,
+        data: &Map<String, Value>,
+    ) -> Result<(&'static str, Map<String, Value>), Error> {
+        depth::select(data, &format!("context[{}]", self.collected.sections_added))
     }
 
     /// Appends keys and texts as Markdown, one line for each; a key may come more than once.
     ///
     /// For callers whose values have a text form of their own. No name is special here.
     pub fn add_context_lines(&mut self, name: &str, lines: Vec<(String, String)>) {
-        let field = format!("context[{}]", self.sections_added);
-        self.sections_added += 1;
+        let field = format!("context[{}]", self.collected.sections_added);
+        self.collected.sections_added += 1;
         if !lines.is_empty() {
             let whole = json!(lines).to_string();
-            self.context
+            self.collected
+                .context
                 .push(section_piece(name, &whole, lines.into_iter(), &field));
         }
     }
 
     /// Sets the tools, replacing earlier ones.
     pub fn set_core_tools(&mut self, tools: impl IntoIterator<Item = Value>) {
-        self.tools = tools.into_iter().collect();
+        self.collected.tools = tools.into_iter().collect();
     }
 
     /// Sets the tools, replacing earlier ones.
@@ -266,21 +288,22 @@ impl PromptBuilder {
 
     /// Assembles the system prompt and the tools.
     pub fn build(&self) -> Result<(String, Vec<Value>), Error> {
-        let composition = self.compose(&Options::default())?;
-        Ok((composition.text, composition.prompt.tools))
+        Ok((self.build_task_prompt()?, self.collected.tools.clone()))
     }
 
     /// Assembles the flat prompt for a task: the same bytes, without the tools.
+    ///
+    /// The recipe has no frames and no limits, so that its text is what stands in its layers, with separators between.
+    /// Nothing is recorded here, which takes most of the time of a composition.
     pub fn build_task_prompt(&self) -> Result<String, Error> {
-        Ok(self.build()?.0)
+        let texts: Vec<&str> = self.collected.texts().collect();
+        Ok(texts.join(&recipe()?.separator))
     }
 
     /// Assembles the prompt with everything that explains it.
     pub fn compose(&self, options: &Options) -> Result<Composition, Error> {
-        let recipe =
-            built_in("layers").ok_or_else(|| Error::unknown("recipe", "layers", [""]))??;
         assemble(
-            recipe,
+            recipe()?,
             self.prepared(Map::new()),
             &Inputs::nowhere(),
             options,
@@ -291,14 +314,19 @@ impl PromptBuilder {
     fn prepared(&self, fields: Map<String, Value>) -> Prepared {
         let mut prepared = Prepared {
             fields,
-            tools: self.tools.clone(),
+            tools: self.collected.tools.clone(),
             ..Prepared::default()
         };
         let read = self.prompts.read().map(TemplateSet::diagnostics);
         let told = read.unwrap_or_default().iter().map(Diagnostic::event);
-        let own = self.identity_events.iter().chain(&self.events).cloned();
+        let own = self
+            .collected
+            .identity_events
+            .iter()
+            .chain(&self.collected.events)
+            .cloned();
         prepared.events = told.chain(own).collect();
-        let context = self.project_context.as_ref().map(|context| {
+        let context = self.collected.project_context.as_ref().map(|context| {
             prepared.omissions.clone_from(&context.omissions);
             Piece {
                 name: "project-context".to_owned(),
@@ -307,10 +335,13 @@ impl PromptBuilder {
             }
         });
         for (layer, pieces) in [
-            ("identity", self.identity.iter().cloned().collect()),
+            (
+                "identity",
+                self.collected.identity.iter().cloned().collect(),
+            ),
             ("project_context", context.into_iter().collect()),
-            ("rules", self.rules.iter().cloned().collect()),
-            ("context", self.context.clone()),
+            ("rules", self.collected.rules.iter().cloned().collect()),
+            ("context", self.collected.context.clone()),
         ] {
             prepared.pieces.insert(layer.to_owned(), pieces);
         }
@@ -334,9 +365,23 @@ impl PromptBuilder {
         Ok(rendered.map(|(rendered, _)| rendered.body.text().to_owned()))
     }
 
+    /// Returns what was collected and the templates that were read, as they can be stored.
+    pub fn stored(&self) -> Stored {
+        Stored {
+            collected: self.collected.clone(),
+            templates: self.prompts.read().cloned(),
+        }
+    }
+
+    /// Goes on from what was stored.
+    pub fn restore(&mut self, stored: Stored) {
+        self.collected = stored.collected;
+        self.prompts.set(stored.templates);
+    }
+
     /// Forgets the templates that were read; the next access reads them afresh.
     pub fn reload(&mut self) {
-        self.prompts.forget();
+        self.prompts.set(None);
     }
 
     /// Returns the snapshot of the templates, read at the first access.
@@ -372,7 +417,7 @@ impl PromptBuilder {
         let Some((rendered, source)) = self.render(name, variables, prefix)? else {
             return Ok(None);
         };
-        self.events.extend(rendered.events(&source.name));
+        self.collected.events.extend(rendered.events(&source.name));
         let piece = Piece {
             name: section.to_owned(),
             body: rendered.body,
@@ -380,6 +425,10 @@ impl PromptBuilder {
         };
         Ok(Some(piece))
     }
+}
+
+fn recipe() -> Result<&'static Recipe, Error> {
+    built_in("layers").ok_or_else(|| Error::unknown("recipe", "layers", [""]))?
 }
 
 fn unknown(name: &str, consequence: &str) -> Event {

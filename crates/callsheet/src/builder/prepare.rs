@@ -69,7 +69,7 @@ fn project_context(
 ) -> Result<PromptBuilder, Error> {
     let memory = match asked {
         Some(Value::String(text)) => {
-            builder.project_context =
+            builder.collected.project_context =
                 Some(ProjectContext::text(text)).filter(|context| !context.body.is_blank());
             return Ok(builder);
         }

@@ -68,9 +68,9 @@ impl Prompts {
         self.snapshot.get()
     }
 
-    /// Forgets what was read.
-    pub(super) fn forget(&mut self) {
-        self.snapshot = OnceLock::new();
+    /// Takes the place of what was read; nothing means that it is read at the next call.
+    pub(super) fn set(&mut self, templates: Option<TemplateSet>) {
+        self.snapshot = templates.map_or_else(OnceLock::new, OnceLock::from);
     }
 }
 

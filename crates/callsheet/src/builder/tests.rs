@@ -1,6 +1,9 @@
 //! The builder method by method, on real folders and on sources that fail.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -113,6 +116,10 @@ fn only_markdown_files_at_the_top_are_templates() {
     fs::create_dir(folder.path().join("d.md")).unwrap();
     fs::write(folder.path().join("d.md/deep.md"), "deep").unwrap();
     fs::write(folder.path().join("bad.md"), b"ok\xff").unwrap();
+    let odd = OsStr::from_bytes(b"odd\xff.md");
+    fs::write(folder.path().join(odd), "odd").unwrap();
+    symlink("/etc/hostname", folder.path().join("out.md")).unwrap();
+    symlink("nowhere", folder.path().join("gone.md")).unwrap();
     let builder = builder_in(folder.path());
     let names: Vec<&str> = builder
         .templates()
@@ -120,7 +127,13 @@ fn only_markdown_files_at_the_top_are_templates() {
         .map(|template| template.name.as_str())
         .collect();
     assert_eq!(names, [".h", "README"]);
-    assert_eq!(messages(&builder), ["bad.md: no valid UTF-8 at byte 2"]);
+    let told = [
+        "bad.md: no valid UTF-8 at byte 2",
+        "gone.md: does not exist",
+        "odd\u{fffd}.md: has a name that is no UTF-8 text",
+        "out.md: leads out of the root",
+    ];
+    assert_eq!(messages(&builder), told);
 }
 
 #[test]
@@ -432,4 +445,41 @@ fn a_task_prompt_is_the_same_text() {
     );
     assert_eq!(builder.build_task_prompt().unwrap(), prompt(&builder));
     assert_eq!(builder.build().unwrap(), builder.build().unwrap());
+}
+
+#[test]
+fn a_builder_that_was_stored_has_its_own_templates_until_it_reloads() {
+    let folder = templates(&[("a.md", "---\nvariables: [v]\n---\none {{v}}")]);
+    let mut builder = builder_in(folder.path());
+    builder.set_identity("a", &map(json!({"v": 1}))).unwrap();
+    let stored = serde_json::to_string(&builder.stored()).unwrap();
+    fs::write(folder.path().join("a.md"), "two").unwrap();
+
+    let mut again = builder_in(folder.path());
+    again.restore(serde_json::from_str(&stored).unwrap());
+    assert_eq!(prompt(&again), "one 1");
+    assert_eq!(again.get_template("a").as_deref(), Some("one {{v}}"));
+    again.add_context("task", "T");
+    assert_eq!(prompt(&builder), "one 1", "the other one is not touched");
+    again.reload();
+    assert_eq!(again.get_template("a").as_deref(), Some("two"));
+
+    let unread = builder_in(folder.path()).stored();
+    let mut fresh = builder_in(folder.path());
+    fresh.restore(unread);
+    assert_eq!(fresh.get_template("a").as_deref(), Some("two"));
+}
+
+#[test]
+fn an_identity_may_be_a_text_that_somebody_else_rendered() {
+    let mut builder = PromptBuilder::new();
+    builder.set_identity_text("mine", Some("I am {{x}}."));
+    assert_eq!(prompt(&builder), "I am {{x}}.");
+    assert_eq!(messages(&builder), Vec::<String>::new());
+    builder.set_identity_text("mine", None);
+    assert_eq!(prompt(&builder), "");
+    assert_eq!(
+        messages(&builder),
+        ["no template named `mine`; the identity is empty"]
+    );
 }

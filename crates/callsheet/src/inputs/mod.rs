@@ -74,18 +74,30 @@ impl TextRule {
 }
 
 /// Reads the templates of a folder; one that does not exist, or is a file, has none.
+///
+/// What is there and cannot be taken has a diagnostic, the folder itself too.
 pub fn read_templates(disk: &Disk, folder: &Path) -> TemplateSet {
-    let Ok(root) = disk.open(folder) else {
-        return TemplateSet::default();
-    };
-    let mut refused = Vec::new();
-    let mut files = Vec::new();
+    match disk.find(folder) {
+        Ok(Some(root)) => templates_of(&root),
+        Ok(None) => TemplateSet::default(),
+        Err(error) => {
+            let shown = folder.file_name().unwrap_or(folder.as_os_str());
+            let why = format!("{}: {}", error.detail(), error.causes().join(", "));
+            let mut none = TemplateSet::default();
+            none.unreadable(&shown.to_string_lossy(), &why);
+            none
+        }
+    }
+}
+
+fn templates_of(root: &Root) -> TemplateSet {
+    let is_template = |name: &String| name.ends_with(".md");
     let listing = root.list("").unwrap_or_default();
-    for name in listing
-        .names
-        .into_iter()
-        .filter(|name| name.ends_with(".md"))
-    {
+    let odd = listing.odd_names.into_iter().filter(is_template);
+    let odd = odd.map(|name| (name, Refusal::new(Reason::NameNotUtf8)));
+    let mut refused: Vec<(String, Refusal)> = odd.collect();
+    let mut files = Vec::new();
+    for name in listing.names.into_iter().filter(is_template) {
         match root.read(&name) {
             Ok(bytes) => files.push((name, bytes)),
             Err(refusal) if refusal.reason == Reason::Folder => {}

@@ -76,10 +76,25 @@ fn cannot_open(path: &Path, cause: &std::io::Error) -> Error {
 impl Folder {
     /// Opens a folder by its absolute path.
     pub(super) fn open(given: &Path) -> Result<Self, Error> {
-        let real = std::fs::canonicalize(given).map_err(|cause| cannot_open(given, &cause))?;
+        Self::opened(given).map_err(|cause| cannot_open(given, &cause))
+    }
+
+    /// Opens a folder by its absolute path, if there is one.
+    pub(super) fn find(given: &Path) -> Result<Option<Self>, Error> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        match Self::opened(given) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(cause) if matches!(cause.kind(), NotFound | NotADirectory) => Ok(None),
+            // Links in a circle lead nowhere.
+            Err(cause) if cause.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(None),
+            Err(cause) => Err(cannot_open(given, &cause)),
+        }
+    }
+
+    fn opened(given: &Path) -> std::io::Result<Self> {
+        let real = std::fs::canonicalize(given)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(CWD, &real, flags, Mode::empty())
-            .map_err(|errno| cannot_open(given, &errno.into()))?;
+        let folder = rustix::fs::openat(CWD, &real, flags, Mode::empty())?;
         Ok(Self { real, folder })
     }
 

@@ -11,7 +11,7 @@ use super::path::{self, Located};
 use super::readings::{Answer, FolderReadings, Readings, Walk};
 use super::resolve::{self, Folder, Found, Listing};
 use crate::observe::Question;
-use crate::omission::Refusal;
+use crate::omission::{Reason, Refusal};
 use crate::template::TemplateSet;
 use crate::{Error, ErrorKind};
 
@@ -72,22 +72,40 @@ impl Disk {
     /// Opens a folder as a root.
     pub fn open(&self, folder: impl AsRef<Path>) -> Result<Root, Error> {
         let given = resolve::absolute(folder.as_ref())?;
-        let opened = match &self.0 {
-            Kind::Real | Kind::Watched(_) => Folder::open(&given),
-            Kind::Sealed(readings) => return Root::sealed(given, readings),
-        };
-        if let Kind::Watched(kept) = &self.0 {
-            let real = opened.as_ref().ok().map(Folder::real);
-            lock(kept).opened(&given, real);
+        if let Kind::Sealed(readings) = &self.0 {
+            return Root::sealed(given, readings);
         }
-        let folder = opened?;
-        Ok(Root {
+        let opened = Folder::open(&given);
+        self.keep_opened(&given, opened.as_ref().ok());
+        Ok(self.root(given, opened?))
+    }
+
+    /// Opens a folder as a root, if there is one; what cannot be opened for another reason is an error.
+    pub fn find(&self, folder: impl AsRef<Path>) -> Result<Option<Root>, Error> {
+        let given = resolve::absolute(folder.as_ref())?;
+        if let Kind::Sealed(readings) = &self.0 {
+            return Ok(Root::sealed(given, readings).ok());
+        }
+        let found = Folder::find(&given);
+        self.keep_opened(&given, found.as_ref().ok().and_then(Option::as_ref));
+        Ok(found?.map(|folder| self.root(given, folder)))
+    }
+
+    /// Keeps what became of opening a folder, where answers are kept.
+    fn keep_opened(&self, given: &Path, opened: Option<&Folder>) {
+        if let Kind::Watched(kept) = &self.0 {
+            lock(kept).opened(given, opened.map(Folder::real));
+        }
+    }
+
+    fn root(&self, given: PathBuf, folder: Folder) -> Root {
+        Root {
             real: folder.real().to_owned(),
             given,
             max_file_bytes: MAX_FILE_BYTES,
             ground: Ground::Disk(folder),
             disk: self.clone(),
-        })
+        }
     }
 
     /// Returns the templates that come with the library, or came with the one that sealed.
@@ -136,12 +154,26 @@ pub struct Root {
 enum Ground {
     Disk(Folder),
     Sealed(FolderReadings),
+    /// There is no such folder, and nothing below it.
+    Nothing,
 }
 
 impl Root {
     /// Opens a folder of the disk as a root.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         Disk::default().open(folder)
+    }
+
+    /// Makes the root of a folder that does not exist: nothing is below it, and paths have their place all the same.
+    pub fn absent(folder: impl AsRef<Path>) -> Result<Self, Error> {
+        let given = resolve::absolute(folder.as_ref())?;
+        Ok(Self {
+            real: given.clone(),
+            given,
+            max_file_bytes: MAX_FILE_BYTES,
+            ground: Ground::Nothing,
+            disk: Disk::default(),
+        })
     }
 
     fn sealed(given: PathBuf, readings: &Arc<Readings>) -> Result<Self, Error> {
@@ -203,6 +235,7 @@ impl Root {
         let folder = match &self.ground {
             Ground::Disk(folder) => folder,
             Ground::Sealed(folder) => return self.disk.0.sealed_file(folder, relative),
+            Ground::Nothing => return Err(Refusal::new(Reason::Missing)),
         };
         let answer = folder.read(relative, self.max_file_bytes);
         self.keep(|readings, root| readings.file(root, relative, answer.as_deref()));
@@ -222,6 +255,7 @@ impl Root {
         match &self.ground {
             Ground::Disk(folder) => folder.confine(relative),
             Ground::Sealed(_) => Err(Readings::unknown()),
+            Ground::Nothing => Err(Refusal::new(Reason::Missing)),
         }
     }
 
@@ -244,6 +278,7 @@ impl Root {
                 listing.odd_names.retain(|name| wanted(name));
                 return Ok(listing);
             }
+            Ground::Nothing => return Err(Refusal::new(Reason::Missing)),
         };
         let answer = folder.list_where(relative, wanted);
         self.keep(|readings, root| readings.list(root, relative, answer.as_ref()));
@@ -255,6 +290,7 @@ impl Root {
         let folder = match &self.ground {
             Ground::Disk(folder) => folder,
             Ground::Sealed(folder) => return folder.there.contains(relative),
+            Ground::Nothing => return false,
         };
         let there = folder.has(relative);
         if there {
@@ -268,6 +304,7 @@ impl Root {
         let folder = match &self.ground {
             Ground::Disk(folder) => folder,
             Ground::Sealed(folder) => return folder.folders.contains(relative),
+            Ground::Nothing => return false,
         };
         let there = folder.has_folder(relative);
         if there {
@@ -284,6 +321,7 @@ impl Root {
         let folder = match &self.ground {
             Ground::Disk(folder) => folder,
             Ground::Sealed(folder) => return folder.walked(globs.patterns(), hidden),
+            Ground::Nothing => return Found::default(),
         };
         let found = folder.walk(globs, hidden);
         self.keep(|readings, root| {

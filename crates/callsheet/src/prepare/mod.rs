@@ -12,7 +12,7 @@ mod run;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::mounts::Guard;
@@ -21,7 +21,7 @@ use crate::trace::{Origin, Traced};
 use crate::{Error, Event, Inputs};
 
 /// A text that a preparation made, with its provenance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Piece {
     /// The name of the section it becomes.
     pub name: String,

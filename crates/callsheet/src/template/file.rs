@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::diagnostic::Diagnostic;
 use super::frontmatter;
 use crate::trace::{Origin, OriginKind, Traced};
 
 /// The language a template's body is written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
     /// `{{name}}` is replaced, everything else is text.
@@ -20,7 +20,7 @@ pub enum Language {
 }
 
 /// A variable that a template declares.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
     /// The name between the braces.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Variable {
 }
 
 /// A template file, parsed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Template {
     /// The declared name, or the stem.
     pub name: String,

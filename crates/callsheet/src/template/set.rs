@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use minijinja::Environment;
+use serde::{Deserialize, Serialize};
 
 use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
@@ -30,10 +31,11 @@ use crate::{Error, ErrorKind};
 /// assert_eq!(rendered.body.text(), "Hello {{crew}}.", "values are never expanded");
 /// # Ok::<(), callsheet::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TemplateSet {
     pub(super) templates: Vec<Template>,
     diagnostics: Vec<Diagnostic>,
+    #[serde(skip)]
     environment: OnceLock<Environment<'static>>,
 }
 

@@ -1,6 +1,6 @@
 //! What holds for every prompt builder: layers have their order, whatever the calls had.
 
-use callsheet::{Error, MemorySource, ProjectContext, PromptBuilder, RuleSource, inputs};
+use callsheet::{Error, MemorySource, Options, ProjectContext, PromptBuilder, RuleSource, inputs};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -84,7 +84,24 @@ fn built(calls: &[Call]) -> (String, Vec<Value>) {
     let first = builder.build().unwrap();
     assert_eq!(first, builder.build().unwrap(), "building changes nothing");
     assert_eq!(first.0, builder.build_task_prompt().unwrap());
+    let composed = builder.compose(&Options::default()).unwrap();
+    assert_eq!(
+        first,
+        (composed.text.clone(), composed.prompt.tools.clone())
+    );
+    let again = restored(&builder).compose(&Options::default()).unwrap();
+    assert_eq!(again.text, composed.text);
+    assert_eq!(again.manifest, composed.manifest);
+    assert_eq!(again.source_map, composed.source_map);
     first
+}
+
+/// Returns what becomes of a builder that is stored as a text and read again.
+fn restored(builder: &PromptBuilder) -> PromptBuilder {
+    let stored = serde_json::to_string(&builder.stored()).unwrap();
+    let mut again = PromptBuilder::new();
+    again.restore(serde_json::from_str(&stored).unwrap());
+    again
 }
 
 proptest! {

@@ -42,6 +42,29 @@ fn reads_what_lies_below_and_refuses_the_rest() {
 }
 
 #[test]
+fn a_folder_that_does_not_exist_is_found_missing_and_has_nothing_below() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "").unwrap();
+    symlink("loop", at("loop")).unwrap();
+    let disk = Disk::default();
+    for name in ["missing", "file", "file/below", "loop"] {
+        assert!(disk.find(at(name)).unwrap().is_none(), "{name}");
+    }
+    assert!(disk.find(folder.path()).unwrap().is_some());
+
+    let root = Root::absent(at("missing")).unwrap();
+    assert_eq!(root.path(), at("missing"));
+    assert_eq!(reason(root.read("a")), Reason::Missing);
+    assert_eq!(reason(root.list("")), Reason::Missing);
+    assert_eq!(reason(root.confine("a")), Reason::Missing);
+    assert!(!root.has("a") && !root.has_folder("."));
+    let inside = at("missing").join("b");
+    let located = root.locate(inside.to_str().unwrap());
+    assert!(matches!(located, Located::Inside(path) if path == "b"));
+}
+
+#[test]
 fn pipes_devices_and_giants_are_never_opened() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
