@@ -19,12 +19,9 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        let document: Value = serde_json::from_str(text).map_err(|error| {
-            Error::new(
-                ErrorKind::BadRecipe,
-                format!("bad JSON: {}", json_cause(&error)),
-            )
-            .at(file, error.line())
+        let document = crate::document::json(text).map_err(|error| {
+            Error::new(ErrorKind::BadRecipe, format!("bad JSON: {}", error.reason))
+                .at(file, error.line)
         })?;
         let validator = jsonschema::options()
             .with_retriever(NothingRemote)
@@ -254,15 +251,6 @@ fn key_line(text: &str, pointer: &str) -> usize {
         }
     }
     line_of(text, at)
-}
-
-/// Returns the message of a JSON error without its place.
-pub(crate) fn json_cause(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }
 
 /// Makes the error of a value that is none of those that are allowed.

@@ -20,6 +20,7 @@ mod layers;
 mod limits;
 mod links;
 mod malformed;
+mod numbers;
 mod pack;
 mod permissions;
 mod places;

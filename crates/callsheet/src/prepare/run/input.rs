@@ -122,8 +122,22 @@ impl RunInput {
             );
             return Err(bad(detail));
         }
-        serde_json::from_value(Value::Object(fields.clone()))
-            .map_err(|error| bad(error.to_string()))
+        let mut input: Self = serde_json::from_value(Value::Object(fields.clone()))
+            .map_err(|error| bad(error.to_string()))?;
+        // A number that is read through a type loses the way in which its exponent was written.
+        let given = |object: &str, name: &str| fields.get(object)?.get(name).cloned();
+        if let Some(id) = given("task", "id") {
+            input.task.id = Id(id);
+        }
+        let config = |object: &str| match given(object, "config") {
+            Some(Value::Object(config)) => Some(config),
+            _ => None,
+        };
+        input.environment.config = config("environment");
+        if let Some(profile) = &mut input.profile {
+            profile.config = config("profile");
+        }
+        Ok(input)
     }
 
     /// Tells whether the run continues another.
