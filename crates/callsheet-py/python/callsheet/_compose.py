@@ -32,6 +32,8 @@ _REFUSED = {
 class _Default(int):
     """A truth value that settings of the project may replace, because nobody has given another."""
 
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return repr(bool(self))
 
