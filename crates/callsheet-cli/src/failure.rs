@@ -107,6 +107,10 @@ impl From<callsheet::Error> for Failure {
             .and_then(|found| did_you_mean(found, error.allowed()))
         {
             Some(name) => failure.hint(format!("did you mean `{name}`?")),
+            // A list of what is there instead would be long.
+            None if error.kind() == ErrorKind::NoMatch => failure.hint(
+                "globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names",
+            ),
             // What the message lists already is not listed again.
             None if error
                 .allowed()

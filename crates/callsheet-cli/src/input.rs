@@ -3,10 +3,11 @@
 use std::io::Read as _;
 
 use callsheet::Recipe;
+use callsheet::document::{self, Fault, Malformed};
 use callsheet::prepare::Preparation;
 use serde_json::{Map, Value};
 
-use crate::failure::{Failure, cause_text, without_place};
+use crate::failure::{Failure, cause_text};
 use crate::profiles;
 use crate::project::Project;
 
@@ -113,50 +114,59 @@ fn parse(name: &str, text: &str) -> Result<Value, Failure> {
 }
 
 fn parse_json(name: &str, text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
-        let message = error.to_string();
-        let cause = without_place(&message);
-        Failure::input(format!(
-            "{}:{}: malformed JSON: {cause}",
-            shown(name),
-            error.line()
-        ))
-    })
+    document::json(text).map_err(|malformed| not_read(name, "JSON", &malformed))
 }
 
 fn parse_yaml(name: &str, text: &str) -> Result<Value, Failure> {
-    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let line = error.location().map_or(1, |place| place.line());
-        let message = error.to_string();
-        let cause = without_place(&message);
-        // Advice for whoever calls the parser helps nobody who writes the file.
-        let cause = cause.split(", set DuplicateKeyPolicy").next();
-        let cause = cause.unwrap_or_default();
-        Failure::input(format!("{}:{line}: malformed YAML: {cause}", shown(name)))
-    })
+    document::yaml(text).map_err(|malformed| not_read(name, "YAML", &malformed))
+}
+
+/// Returns the failure of a document that cannot be read, with its line.
+pub(crate) fn not_read(name: &str, format: &str, malformed: &Malformed) -> Failure {
+    let (line, reason) = (malformed.line.unwrap_or(1), &malformed.reason);
+    let message = format!("{}:{line}: malformed {format}: {reason}", shown(name));
+    hinted(Failure::input(message), malformed)
+}
+
+fn hinted(failure: Failure, malformed: &Malformed) -> Failure {
+    match malformed.fault {
+        Fault::DuplicateKey => failure.hint("only one of the values would count; remove the other"),
+        _ => failure,
+    }
+}
+
+/// Returns the key and the value of `key=text` or `key:=json`.
+fn definition(define: &str) -> Result<(&str, Value), Failure> {
+    let (key, value) = define
+        .split_once('=')
+        .ok_or_else(|| bad(define, "there is no `=`"))?;
+    let (key, value) = match key.strip_suffix(':') {
+        None => (key, Value::from(value)),
+        Some(key) => match document::json(value) {
+            Ok(parsed) => (key, parsed),
+            Err(malformed) => {
+                let why = format!("what follows `:=` is not JSON: {}", malformed.reason);
+                return Err(hinted(bad(define, &why), &malformed));
+            }
+        },
+    };
+    if key.is_empty() {
+        return Err(bad(define, "the key is empty"));
+    }
+    Ok((key, value))
+}
+
+fn bad(define: &str, why: &str) -> Failure {
+    Failure::input(format!("`-D {define}`: {why}"))
+        .hint("write `-D key=text` or `-D key:=json`, with dots for fields in fields")
 }
 
 /// Sets a field from `key=text` or `key:=json`; dots in the key go deeper.
 fn set(fields: &mut Map<String, Value>, define: &str) -> Result<(), Failure> {
-    let bad = |why: &str| {
-        Failure::input(format!("`-D {define}`: {why}"))
-            .hint("write `-D key=text` or `-D key:=json`, with dots for fields in fields")
-    };
-    let (key, value) = define
-        .split_once('=')
-        .ok_or_else(|| bad("there is no `=`"))?;
-    let (key, value) = match key.strip_suffix(':') {
-        None => (key, Value::from(value)),
-        Some(key) => {
-            let parsed =
-                serde_json::from_str(value).map_err(|_| bad("what follows `:=` is no JSON"))?;
-            (key, parsed)
-        }
-    };
+    let (key, value) = definition(define)?;
     let mut steps: Vec<&str> = key.split('.').collect();
     if steps.iter().any(|step| step.is_empty()) {
-        return Err(bad("the key is empty"));
+        return Err(bad(define, "the key is empty"));
     }
     let last = steps.pop().unwrap_or_default();
     let mut object = fields;
@@ -166,23 +176,18 @@ fn set(fields: &mut Map<String, Value>, define: &str) -> Result<(), Failure> {
             .or_insert_with(|| Value::Object(Map::new()));
         object = inner
             .as_object_mut()
-            .ok_or_else(|| bad(&format!("`{step}` is no object")))?;
+            .ok_or_else(|| bad(define, &format!("`{step}` is no object")))?;
     }
     object.insert(last.to_owned(), value);
     Ok(())
 }
 
-/// Returns the fields that `-D` sets, for commands without a recipe.
+/// Returns the fields that `-D` sets, for commands without a recipe: dots belong to the name.
 pub(crate) fn defined(defines: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut fields = Map::new();
-    for define in defines {
-        let (key, _) = define.split_once('=').unwrap_or((define, ""));
-        let key = key.strip_suffix(':').unwrap_or(key).to_owned();
-        let mut one = Map::new();
-        set(&mut one, &define.replacen(&key, "value", 1))?;
-        fields.extend(one.remove("value").map(|value| (key, value)));
-    }
-    Ok(fields)
+    let definitions = defines.iter().map(|define| definition(define));
+    definitions
+        .map(|definition| definition.map(|(key, value)| (key.to_owned(), value)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -207,5 +212,22 @@ mod tests {
             json!({"a.b": "1", "c": 2}),
             "template names may hold dots"
         );
+    }
+
+    #[test]
+    fn numbers_of_definitions_keep_their_digits() {
+        for number in ["1.10", "12345678901234567890123", "1E5", "-0", "0.50"] {
+            let mut fields = Map::new();
+            set(&mut fields, &format!("a.b:=[{number}]")).unwrap();
+            let names = defined(&[format!("x:={{\"y\": {number}}}")]).unwrap();
+            assert_eq!(
+                Value::Object(fields).to_string(),
+                format!("{{\"a\":{{\"b\":[{number}]}}}}")
+            );
+            assert_eq!(
+                Value::Object(names).to_string(),
+                format!("{{\"x\":{{\"y\":{number}}}}}")
+            );
+        }
     }
 }

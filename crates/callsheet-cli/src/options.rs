@@ -204,24 +204,24 @@ pub(crate) fn compose_document(
         })
     });
     composed.map_err(|error: callsheet::Error| {
-        match error.kind() {
-            ErrorKind::BadInput => {}
-            ErrorKind::NoChange => {
-                return Failure::from(error)
-                    .hint("`-D range=main..HEAD` takes commits, `-D staged:=true` what is staged");
-            }
-            _ => return error.into(),
-        }
+        let kind = error.kind();
+        let of_input = matches!(kind, ErrorKind::BadInput | ErrorKind::NoMatch);
         let error = match shown {
-            Some(file) => error.at(file, None),
-            None => error,
+            Some(file) if of_input => error.at(file, None),
+            _ => error,
         };
         let name = &recipe.name;
-        let failure = Failure::from(error).hint(format!(
-            "`callsheet schema {name}` prints what the recipe takes"
-        ));
-        if project.settings.prompt.recipes.contains_key(name) {
-            return failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
+        let mut failure = Failure::from(error);
+        failure = match kind {
+            ErrorKind::BadInput => failure.hint(format!(
+                "`callsheet schema {name}` prints what the recipe takes"
+            )),
+            ErrorKind::NoChange => failure
+                .hint("`-D range=main..HEAD` takes commits, `-D staged:=true` what is staged"),
+            _ => failure,
+        };
+        if of_input && project.settings.prompt.recipes.contains_key(name) {
+            failure = failure.hint(format!("`{FILE}` sets fields of this recipe, too"));
         }
         failure
     })

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use callsheet::omission::Reason;
 use callsheet::profile::Profile;
-use callsheet::scope::{ScopeSnapshot, ScopeSources};
+use callsheet::scope::ScopeGlobs;
 use callsheet::{Error, ErrorKind, Root};
 use serde_json::{Map, Value, json};
 
@@ -127,7 +127,7 @@ fn read_file(root: &Root, name: &str, home: &str) -> Result<Profile, Error> {
     Profile::parse(name, home, &text)
 }
 
-/// Puts the profile that an input names into it, and what the project excludes where the input excludes nothing.
+/// Puts the profile that an input names into it, and what the project excludes before what the input excludes.
 pub(crate) fn fill(project: &Project, fields: &mut Map<String, Value>) -> Result<(), Failure> {
     if let Some(Value::String(name)) = fields.get("profile") {
         let profiles = Profiles::read(project)?;
@@ -136,23 +136,23 @@ pub(crate) fn fill(project: &Project, fields: &mut Map<String, Value>) -> Result
         fields.insert("profile".to_owned(), document);
     }
     let excluded = &project.settings.prompt.scope.default_exclude;
-    let set = fields.get("scope").and_then(|scope| scope.get("exclude"));
-    if excluded.is_empty() || set.is_some() {
+    ScopeGlobs::new("scope.default_exclude", excluded).map_err(|error| error.at(FILE, None))?;
+    if excluded.is_empty() {
         return Ok(());
     }
-    let own = fields
-        .get("profile")
-        .and_then(|profile| profile.get("default_exclude"));
-    let own = own.and_then(Value::as_array).into_iter().flatten();
-    let snapshot = ScopeSnapshot::new(ScopeSources {
-        project: excluded.clone(),
-        profile: own.filter_map(Value::as_str).map(str::to_owned).collect(),
-        ..ScopeSources::default()
-    });
-    let snapshot = snapshot.map_err(|error| error.at(FILE, None))?;
     let scope = fields.entry("scope").or_insert_with(|| json!({}));
-    if let Some(scope) = scope.as_object_mut() {
-        scope.insert("exclude".to_owned(), json!(snapshot.exclude));
+    let Some(scope) = scope.as_object_mut() else {
+        return Ok(());
+    };
+    // What is not a list is left for the schema to complain about.
+    if let Value::Array(own) = scope.entry("exclude").or_insert_with(|| json!([])) {
+        let mut all: Vec<Value> = excluded.iter().map(|glob| json!(glob)).collect();
+        all.append(own);
+        for glob in all {
+            if !own.contains(&glob) {
+                own.push(glob);
+            }
+        }
     }
     Ok(())
 }

@@ -38,11 +38,30 @@ impl Project {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let settings = settings.with_environment(variables)?;
-        Ok(Self {
+        let project = Self {
             root,
             settings,
             settings_text,
-        })
+        };
+        project.refuse_unknown_recipes()?;
+        Ok(project)
+    }
+
+    /// Refuses settings of a recipe that does not exist: nothing would ever read them.
+    fn refuse_unknown_recipes(&self) -> Result<(), Failure> {
+        let recipes = &self.settings.prompt.recipes;
+        if recipes.is_empty() {
+            return Ok(());
+        }
+        let root = self.open()?;
+        let known = recipes
+            .keys()
+            .map(|name| (name, recipe::known(name, Some(&root))));
+        for (name, known) in known {
+            let hint = format!("`[recipes.{name}]` sets its fields; rename or remove the table");
+            known.map_err(|error| Failure::from(error.at(FILE, None)).hint(hint))?;
+        }
+        Ok(())
     }
 
     /// Returns the project with another directory in the place of its root, such as a worktree; its settings stay.

@@ -172,7 +172,7 @@ pub(crate) fn omissions(omissions: &[Omission], out: Output) {
     let verbose = out.talk == Talk::Verbose;
     let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
         .iter()
-        .partition(|omission| omission.reason.is_loss() || omission.reason == Reason::Redacted);
+        .partition(|omission| omission.is_loss() || omission.reason == Reason::Redacted);
     let most = if verbose { losses.len() } else { NAMED_LOSSES };
     for omission in losses.iter().take(most) {
         out.warn(&one_line(&omission.sentence()));

@@ -82,13 +82,25 @@ fn open_to_read(location: &Location) -> Result<Option<Store>, Failure> {
     }
 }
 
+/// What to do first where nothing is sealed.
+const SEAL_FIRST: &str = "`callsheet compose RECIPE --seal` seals a prompt";
+
+/// Makes the failure of a command that looks for sealed prompts where there are none.
+fn nothing_sealed(location: &Location) -> Failure {
+    let message = format!("nothing is sealed in this project yet (store `{location}`)");
+    Failure::missing(message).hint(SEAL_FIRST)
+}
+
+/// Makes the failure of a name that would have to be an id, where nothing is sealed.
+pub(crate) fn neither_file_nor_sealed(name: &str) -> Failure {
+    let message = format!("`{name}` is not a file, and nothing is sealed in this project yet");
+    Failure::missing(message).hint(SEAL_FIRST)
+}
+
 /// Opens the store of a project for reading, whatever is in it.
 pub(crate) fn open_whole(project: &Project) -> Result<Store, Failure> {
     let location = location(project)?;
-    open_to_read(&location)?.ok_or_else(|| {
-        Failure::missing(format!("there is no store at `{location}`"))
-            .hint("`callsheet compose RECIPE --seal` makes one")
-    })
+    open_to_read(&location)?.ok_or_else(|| nothing_sealed(&location))
 }
 
 /// Opens the store of a project for reading; there has to be something sealed.
@@ -96,13 +108,7 @@ pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
     let store = open_whole(project)?;
     let name = name(project, store.location());
     let found = block_on(store.find_project(&name))?;
-    let Some(project) = found else {
-        let place = store.location();
-        return Err(
-            Failure::missing(format!("nothing is sealed for this project in `{place}`"))
-                .hint("`callsheet compose RECIPE --seal` seals a prompt"),
-        );
-    };
+    let project = found.ok_or_else(|| nothing_sealed(store.location()))?;
     Ok(Opened { store, project })
 }
 

@@ -40,9 +40,7 @@ impl Target {
             return Err(Failure::input(format!("{name}: {cause}")));
         }
         let Some(opened) = store::open_if_there(project)? else {
-            return Err(Failure::input(format!(
-                "`{name}` is no file, and nothing is sealed in this project"
-            )));
+            return Err(store::neither_file_nor_sealed(name));
         };
         let (prompt, seal) = opened.sealed(name)?;
         Ok(Self::of(prompt, seal))

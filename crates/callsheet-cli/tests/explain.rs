@@ -141,6 +141,19 @@ fn a_file_that_changed_is_named_with_its_line() {
 }
 
 #[test]
+fn nobody_is_told_to_change_the_order_of_a_built_in_recipe() {
+    let task = |title: &str| {
+        format!("task: {{id: t-1, title: {title}, write_scope: [src]}}\nscope: {{write: [src]}}\n")
+    };
+    let folder = Folder::new(&[("a.yaml", &task("Fix it")), ("b.yaml", &task("Mend it"))]);
+    for files in [&["a.yaml"][..], &["a.yaml", "b.yaml"]] {
+        let ran = folder.run(&[&["cache", "--recipe", "run", "--json"], files].concat());
+        let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(plan["advice"], serde_json::json!([]), "{files:?}");
+    }
+}
+
+#[test]
 fn every_manifest_has_the_declared_half_of_a_plan() {
     let recipe = "[[layers]]\nname = 'now'\nvalue = 'now'\nvolatility = 'turn'\n[[layers]]\nname = 'end'\ntext = 'End.'\n";
     let folder = Folder::new(&[("callsheet/recipes/mine/recipe.toml", recipe)]);

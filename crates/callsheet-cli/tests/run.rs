@@ -143,7 +143,16 @@ fn a_profile_fills_what_the_input_leaves_open() {
     let prompt =
         project.prompt(&[&["compose", "run", "--input", "task.yaml"][..], &other].concat());
     assert_eq!(section(&prompt, "## Role"), ["Mine."]);
-    assert_eq!(scope(&prompt), ["- write: src/**", "- exclude: x"]);
+    assert_eq!(
+        scope(&prompt),
+        [
+            "- write: src/**",
+            "- exclude: **/*.env",
+            "- exclude: infra/**",
+            "- exclude: x"
+        ],
+        "what the input excludes comes on top"
+    );
 }
 
 #[test]
@@ -151,15 +160,54 @@ fn the_settings_exclude_without_a_profile_too() {
     let project = project();
     let prompt = project.prompt(&["compose", "run", "--input", "task.yaml"]);
     assert_eq!(scope(&prompt), ["- write: src/**", "- exclude: **/*.env"]);
-    let none = [
-        "compose",
-        "run",
-        "--input",
-        "task.yaml",
-        "-D",
-        "scope.exclude:=[]",
-    ];
-    assert_eq!(scope(&project.prompt(&none)), ["- write: src/**"]);
+    let with = |exclude: &str| {
+        let exclude = format!("scope.exclude:={exclude}");
+        let args = ["compose", "run", "--input", "task.yaml", "-D", &exclude];
+        project.prompt(&args)
+    };
+    let none = with("[]");
+    assert_eq!(scope(&none), ["- write: src/**", "- exclude: **/*.env"]);
+    let more = with("[\"z\", \"**/*.env\"]");
+    let expected = ["- write: src/**", "- exclude: **/*.env", "- exclude: z"];
+    assert_eq!(scope(&more), expected);
+}
+
+#[test]
+fn what_the_digest_does_not_show_is_a_loss() {
+    let project = project();
+    let numbered = |count: usize, make: &dyn Fn(usize) -> Value| -> Vec<Value> {
+        (0..count).map(make).collect()
+    };
+    let checks = numbered(30, &|n| {
+        let status = if n < 4 { "failed" } else { "passed" };
+        json!({"name": format!("c{n:02}"), "status": status})
+    });
+    let violations = numbered(
+        30,
+        &|n| json!({"path": format!("v{n:02}"), "reason": "outside_write"}),
+    );
+    let changed = numbered(50, &|n| json!(format!("f{n:02}")));
+    let previous = json!({
+        "kind": "retry", "status": "failed",
+        "checks": checks, "violations": violations, "changed_files": changed,
+    });
+    let previous = format!("previous:={previous}");
+    let args = ["compose", "run", "--input", "task.yaml", "-D", &previous];
+    assert_snapshot!(project.callsheet(&[&args[..], &["--fail-on-loss"]].concat()), @r"
+    exit: 1
+    --- stderr
+    warning: `previous.checks` is cut at its limit: 20 of 30 are shown
+    warning: `previous.violations` is cut at its limit: 20 of 30 are shown
+    warning: `previous.changed_files` is cut at its limit: 20 of 50 are shown
+    error: 3 things that were asked for are not in the prompt, and `--fail-on-loss` is set
+    ");
+    let document = project.document(&[&args[..], &["--format", "json"]].concat());
+    let bytes: Vec<&Value> = document["omissions"].as_array().unwrap().iter().collect();
+    let bytes: Vec<u64> = bytes
+        .iter()
+        .map(|one| one["bytes"].as_u64().unwrap())
+        .collect();
+    assert_eq!(bytes, [30, 30, 90]);
 }
 
 #[test]

@@ -45,7 +45,8 @@ def by_program(recipe: str, case: dict[str, Any], root: Path) -> subprocess.Comp
 
 
 def omissions(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{key: lost[key] for key in ("layer", "name", "reason")} for lost in manifest["omissions"]]
+    keys = ("layer", "name", "reason", "loss")
+    return [{key: lost[key] for key in keys if key in lost} for lost in manifest["omissions"]]
 
 
 def messages(case: dict[str, Any]) -> list[dict[str, str]]:

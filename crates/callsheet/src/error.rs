@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Unreadable,
     /// There is no change to compose a prompt for.
     NoChange,
+    /// A glob of the input matches no file.
+    NoMatch,
 }
 
 /// Where in which file an error was found.
@@ -74,6 +76,7 @@ impl Error {
     pub fn toml(kind: ErrorKind, file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map_or(0, |span| span.start);
         let message = error.message().trim().replace('\n', ", ");
+        let message = crate::document::words::serde(&message, "a table");
         let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
         let unknown = message
             .starts_with("unknown field")

@@ -132,6 +132,7 @@ mod builder;
 pub mod cache;
 pub mod check;
 mod compose;
+pub mod document;
 mod error;
 mod event;
 mod fingerprint;

@@ -176,9 +176,7 @@ impl Manifest {
 
     /// Returns what was asked for and got lost, without what declared rules leave out.
     pub fn losses(&self) -> impl Iterator<Item = &Omission> {
-        self.omissions
-            .iter()
-            .filter(|omission| omission.reason.is_loss())
+        self.omissions.iter().filter(|omission| omission.is_loss())
     }
 }
 

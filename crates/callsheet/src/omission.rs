@@ -41,7 +41,7 @@ pub enum Reason {
     Cycle,
     /// Imports are nested deeper than they are followed.
     TooDeep,
-    /// The value is longer than a value may be.
+    /// The value or the list is longer than it may be.
     Capped,
     /// It is a real path, which no message may hold.
     Redacted,
@@ -56,7 +56,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Tells whether something is lost that was asked for, rather than left out by a declared rule.
+    /// Tells whether something is usually lost that was asked for, rather than left out by a declared rule.
     pub fn is_loss(self) -> bool {
         !matches!(
             self,
@@ -88,7 +88,7 @@ impl Reason {
             Self::Duplicate => "is in the prompt already",
             Self::Cycle => "imports itself",
             Self::TooDeep => "is imported too deep",
-            Self::Capped => "is cut, being longer than a value may be",
+            Self::Capped => "is cut at its limit",
             Self::Redacted => "names a real path, which is redacted",
             Self::Unavailable => "is not available",
             Self::Failed => "failed",
@@ -159,6 +159,9 @@ pub struct Omission {
     /// More words on the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// Whether it is a loss, where that is not as usual for its reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<bool>,
 }
 
 impl Omission {
@@ -171,7 +174,37 @@ impl Omission {
             bytes: refusal.bytes,
             tokens: None,
             detail: refusal.detail,
+            loss: None,
         }
+    }
+
+    /// Tells whether something is lost that was asked for.
+    pub fn is_loss(&self) -> bool {
+        self.loss.unwrap_or_else(|| self.reason.is_loss())
+    }
+
+    /// Makes it a loss, whatever is usual for its reason: somebody named it.
+    pub(crate) fn make_loss(&mut self) {
+        self.loss = (!self.reason.is_loss()).then_some(true);
+    }
+
+    /// Makes the omission of a list of which only the first entries are shown; `rest` has the sizes of the others.
+    pub(crate) fn capped(
+        layer: &str,
+        name: &str,
+        shown: usize,
+        rest: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<Self> {
+        let all = shown + rest.len();
+        (all > shown).then(|| Self {
+            layer: layer.to_owned(),
+            name: name.to_owned(),
+            reason: Reason::Capped,
+            bytes: rest.map(|bytes| bytes as u64).sum(),
+            tokens: None,
+            detail: format!("{shown} of {all} are shown"),
+            loss: None,
+        })
     }
 
     /// Returns the line that people read: what, why, and the detail.

@@ -1,4 +1,4 @@
-//! Tool policies: what settings allow, and how an agent narrows it.
+//! Tool policies: what an agent may use, and how settings narrow it.
 //!
 //! One merged value is meant to drive the text of a prompt, the list of tools and their execution alike.
 
@@ -42,7 +42,7 @@ pub struct McpPolicy {
 }
 
 impl ToolPolicy {
-    /// Returns what holds where settings say nothing: files up to half a mebibyte read and two written, no servers.
+    /// Returns what holds where nobody says anything: files up to half a mebibyte read and two written, no servers.
     pub fn standard() -> Self {
         Self {
             fs: FsPolicy {
@@ -57,7 +57,9 @@ impl ToolPolicy {
         }
     }
 
-    fn or_standard(self) -> Self {
+    /// Returns the policy with [`ToolPolicy::standard`] in the place of what it does not say.
+    #[must_use]
+    pub fn or_standard(self) -> Self {
         let standard = Self::standard();
         Self {
             fs: FsPolicy {

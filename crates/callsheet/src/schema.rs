@@ -19,12 +19,9 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        let document: Value = serde_json::from_str(text).map_err(|error| {
-            Error::new(
-                ErrorKind::BadRecipe,
-                format!("bad JSON: {}", json_cause(&error)),
-            )
-            .at(file, error.line())
+        let document = crate::document::json(text).map_err(|error| {
+            Error::new(ErrorKind::BadRecipe, format!("bad JSON: {}", error.reason))
+                .at(file, error.line)
         })?;
         let validator = jsonschema::options()
             .with_retriever(NothingRemote)
@@ -50,6 +47,13 @@ impl Schema {
             .into_iter()
             .flat_map(Map::keys)
             .map(String::as_str)
+    }
+
+    /// Returns the default that the schema declares for a field, named by its dotted path.
+    pub(crate) fn default_of(&self, path: &str) -> Option<&Value> {
+        let mut steps = path.split('.');
+        let field = steps.try_fold(&self.document, |schema, step| properties(schema)?.get(step))?;
+        field.get("default")
     }
 
     /// Sets the default of a field; one that the schema does not have, or does not allow, is an error.
@@ -139,25 +143,10 @@ impl Schema {
                 type_names(kind),
                 type_name(instance)
             )),
-            ValidationErrorKind::Enum { options } => {
-                let found = instance
-                    .as_str()
-                    .map_or_else(|| instance.to_string(), str::to_owned);
-                let allowed: Vec<&str> = options
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .collect();
-                let list = allowed
-                    .iter()
-                    .map(|name| format!("`{name}`"))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                bad(format!("{here}: expected one of {list}, found `{found}`"))
-                    .expecting(&found, allowed)
+            ValidationErrorKind::Enum { options } => none_of(&here, instance, options),
+            ValidationErrorKind::MinLength { .. } | ValidationErrorKind::MinItems { limit: 1 } => {
+                bad(format!("{here} must not be empty"))
             }
-            ValidationErrorKind::MinLength { .. } => bad(format!("{here} must not be empty")),
             ValidationErrorKind::Pattern { .. } if is_blank(instance) => {
                 let how = if instance.as_str() == Some("") {
                     "empty"
@@ -264,13 +253,17 @@ fn key_line(text: &str, pointer: &str) -> usize {
     line_of(text, at)
 }
 
-/// Returns the message of a JSON error without its place.
-pub(crate) fn json_cause(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+/// Makes the error of a value that is none of those that are allowed.
+fn none_of(here: &str, found: &Value, options: &Value) -> Error {
+    let found = found
+        .as_str()
+        .map_or_else(|| found.to_string(), str::to_owned);
+    let allowed = options.as_array().into_iter().flatten();
+    let allowed: Vec<&str> = allowed.filter_map(Value::as_str).collect();
+    let list: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
+    let list = list.join(", ");
+    let detail = format!("{here}: expected one of {list}, found `{found}`");
+    Error::new(ErrorKind::BadInput, detail).expecting(&found, allowed)
 }
 
 fn is_blank(value: &Value) -> bool {

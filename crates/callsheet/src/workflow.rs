@@ -8,7 +8,8 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::template::yaml::{self, Entry, Kind};
+use crate::document::Malformed;
+use crate::document::yaml::{self, Entry, Kind};
 use crate::{Error, ErrorKind};
 
 mod expand;
@@ -118,12 +119,12 @@ struct Field {
 }
 
 impl Document {
-    fn parse(text: &str) -> Result<Self, yaml::Malformed> {
+    fn parse(text: &str) -> Result<Self, Malformed> {
         let mut document = Self {
             order: Vec::new(),
             fields: BTreeMap::new(),
         };
-        let parsed = yaml::parse(text).map_err(|error| yaml::Malformed {
+        let parsed = yaml::parse(text).map_err(|error| Malformed {
             reason: format!("no valid YAML: {}", error.reason),
             ..error
         })?;
@@ -135,21 +136,16 @@ impl Document {
                 }
             }
             Some((line, _)) => {
-                return Err(yaml::Malformed {
-                    line: Some(line),
-                    reason: "the file is no mapping".to_owned(),
-                });
+                return Err(Malformed::at(line, "the file is not a mapping"));
             }
         }
         Ok(document)
     }
 
-    fn add(&mut self, path: &str, line: usize, kind: &Kind) -> Result<(), yaml::Malformed> {
+    fn add(&mut self, path: &str, line: usize, kind: &Kind) -> Result<(), Malformed> {
         if path.len() > PATH_LIMIT {
-            return Err(yaml::Malformed {
-                line: Some(line),
-                reason: format!("a key is longer than {PATH_LIMIT} bytes"),
-            });
+            let reason = format!("a key is longer than {PATH_LIMIT} bytes");
+            return Err(Malformed::at(line, reason));
         }
         match kind {
             Kind::Null => self.put(path, line, Some("")),

@@ -157,7 +157,13 @@ fn check_seal(seal: &Seal, composition: &Composition) {
 fn omissions(composition: &Composition) -> Value {
     let omissions = composition.manifest.omissions.iter();
     omissions
-        .map(|lost| json!({"layer": lost.layer, "name": lost.name, "reason": lost.reason}))
+        .map(|lost| {
+            let mut told = json!({"layer": lost.layer, "name": lost.name, "reason": lost.reason});
+            if let Some(loss) = lost.loss {
+                told["loss"] = json!(loss);
+            }
+            told
+        })
         .collect()
 }
 

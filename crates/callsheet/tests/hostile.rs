@@ -86,7 +86,7 @@ fn giants_and_pipes_are_told_and_not_opened() {
             ("2a-1-giant.md", Reason::TooLarge),
             ("2a-1-pipe.md", Reason::NotAFile),
             ("2a-1-socket", Reason::NotAFile),
-            ("2a-1-zero.md", Reason::NotAFile),
+            ("2a-1-zero.md", Reason::OutsideRoot),
         ]
     );
     let packed = composed("pack", &json!({"globs": [STORIES]}), folder.path());

@@ -7,7 +7,7 @@ use callsheet::cache::{CachePlan, Divergence, Extent, Place, Side, plan};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
-use crate::project::Project;
+use crate::project::{Found, Project};
 use crate::table::{Align, Table, one_line};
 use crate::target::Target;
 
@@ -73,10 +73,16 @@ impl Args {
         self.budget.refuse_redaction()?;
         let target = Target::find(project, name)?;
         let document = target.document()?;
-        match document.as_ref().and_then(Side::from_document) {
-            Some(side) => Ok(side),
-            None => Ok(Side::plain(target.text()?)),
-        }
+        let Some(mut side) = document.as_ref().and_then(Side::from_document) else {
+            return Ok(Side::plain(target.text()?));
+        };
+        // The project may have a recipe of its own under the name of a built-in one.
+        let recipe = document
+            .as_ref()
+            .and_then(|document| document["recipe"].as_str());
+        let found = recipe.map(|name| project.recipe(name));
+        side.own |= matches!(found, Some(Ok(Found::Own(_))));
+        Ok(side)
     }
 }
 
@@ -103,12 +109,11 @@ fn tell(plan: &CachePlan) -> String {
     if plan.b.is_none() {
         text.push('\n');
     }
-    for warning in &plan.warnings {
-        text.push_str(&format!(
-            "\nwarning: {}\n    fix: {}\n",
-            one_line(&warning.message),
-            one_line(&warning.fix)
-        ));
+    if !plan.advice.is_empty() {
+        text.push('\n');
+    }
+    for advice in &plan.advice {
+        text.push_str(&format!("advice: {}\n", one_line(&advice.message)));
     }
     text
 }

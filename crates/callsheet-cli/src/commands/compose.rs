@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::failure::{Failure, NEGATIVE};
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
-use crate::output::{Output, pretty, write_file};
+use crate::output::{Output, STDOUT, clear_file, is_stdout, pretty, refuse_shared, write_file};
 use crate::project::Project;
 use crate::store::Sealed;
 use crate::{report, store};
@@ -64,7 +64,7 @@ pub(crate) struct Delivery {
 /// The files that a composition writes, each whole or not at all.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Files {
-    /// Write the result to a file instead of stdout
+    /// Write the result to a file instead of stdout, which is `-`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -109,12 +109,12 @@ pub(crate) enum Format {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let format = format_of(self.delivery.format, out);
+        let format = format_of(self.delivery.format, out)?;
         let options = self
             .budget
             .options(self.explain || format == Some(Format::Json));
         let files = &self.delivery.files;
-        let keeping = files.keeping();
+        let keeping = files.prepared()?;
         let mut composed = (self.input).compose_for(project, &self.recipe, &options, keeping)?;
         if self.explain {
             out.say(report::table(&composed.composition.manifest).trim_end());
@@ -136,8 +136,19 @@ impl Args {
 }
 
 /// Returns the form that was asked for, where it is not left to the recipe; `--json` asks for the document.
-pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Option<Format> {
-    asked.or(out.json.then_some(Format::Json))
+pub(crate) fn format_of(asked: Option<Format>, out: Output) -> Result<Option<Format>, Failure> {
+    match asked {
+        Some(form) if out.json && form != Format::Json => {
+            let form = form.to_possible_value();
+            let form = form.as_ref().map_or("", |form| form.get_name());
+            Err(Failure::input(format!(
+                "`--json` prints a document, `--format {form}` does not"
+            ))
+            .hint("`--json` is `--format json`; leave one of them out"))
+        }
+        Some(form) => Ok(Some(form)),
+        None => Ok(out.json.then_some(Format::Json)),
+    }
 }
 
 impl Files {
@@ -149,16 +160,19 @@ impl Files {
             &self.account.source_map,
             &self.account.events,
         ];
-        files.into_iter().filter_map(Option::as_deref)
+        let files = files.into_iter().filter_map(Option::as_deref);
+        files.filter(|file| !is_stdout(file))
     }
 
-    /// Returns whether the prompt is kept.
-    pub(crate) fn keeping(&self) -> Keeping {
-        if self.seal {
+    /// Makes ready for a composition before it begins; returns whether the prompt is kept.
+    pub(crate) fn prepared(&self) -> Result<Keeping, Failure> {
+        let prompt = self.output.as_deref().unwrap_or(Path::new(STDOUT));
+        self.account.prepare("the prompt", prompt)?;
+        Ok(if self.seal {
             Keeping::Seal
         } else {
             Keeping::Nothing
-        }
+        })
     }
 
     /// Hands a composition over: to the store first, then talk and files, then the prompt itself.
@@ -195,7 +209,7 @@ impl Files {
         {
             out.note("the tools are not part of the text; `--format json` has them");
         }
-        match &self.output {
+        match self.output.as_deref().filter(|file| !is_stdout(file)) {
             Some(file) => write_file(file, result.as_bytes())?,
             None => out.data(result.as_bytes())?,
         }
@@ -204,6 +218,21 @@ impl Files {
 }
 
 impl Account {
+    /// Refuses files that would destroy each other or `what`, which goes to `place`; takes the events of an earlier
+    /// composition away, which this one may not come to replace.
+    pub(crate) fn prepare(&self, what: &str, place: &Path) -> Result<(), Failure> {
+        let mut outputs = vec![(what, place)];
+        for (option, file) in [
+            ("`--manifest`", &self.manifest),
+            ("`--source-map`", &self.source_map),
+            ("`--events`", &self.events),
+        ] {
+            outputs.extend(file.as_deref().map(|file| (option, file)));
+        }
+        refuse_shared(&outputs)?;
+        self.events.as_deref().map_or(Ok(()), clear_file)
+    }
+
     /// Says what happened, and writes what explains it.
     fn explain(&self, composition: &Composition, out: Output) -> Result<(), Failure> {
         tell(composition, self.events.as_deref(), out)?;

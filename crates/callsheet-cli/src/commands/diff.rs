@@ -89,10 +89,12 @@ impl Change {
             self.old.as_deref().unwrap_or_default(),
             self.new.as_deref().unwrap_or_default(),
         );
+        // Sections often end without a newline; that is told where one does and the other does not.
+        let differ = old.ends_with('\n') != new.ends_with('\n');
         TextDiff::from_lines(old, new)
             .unified_diff()
             .context_radius(3)
-            .missing_newline_hint(false)
+            .missing_newline_hint(differ && !old.is_empty() && !new.is_empty())
             .to_string()
     }
 }

@@ -19,7 +19,7 @@ use crate::commands::compose::Account;
 use crate::failure::{Failure, NEGATIVE, REFUSED};
 use crate::live::Live;
 use crate::options::{BudgetArgs, InputArgs, Keeping};
-use crate::output::Output;
+use crate::output::{Output, STDOUT};
 use crate::project::Project;
 use crate::run::Script;
 use crate::store::Opened;
@@ -117,6 +117,8 @@ impl TaskErrand {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        let stdout = std::path::Path::new(STDOUT);
+        self.account.prepare("the result", stdout)?;
         let runners = project.runners();
         let name = run::choose(project, self.runner.as_deref())?;
         let sandbox = sandbox::of(project, Place::Project)?;

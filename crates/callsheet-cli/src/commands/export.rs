@@ -1,7 +1,7 @@
 //! `export`: sealed prompts and finished runs as one file for somebody else.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::Seal;
@@ -10,7 +10,7 @@ use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{Output, write_file_with};
+use crate::output::{Output, STDOUT, is_stdout, refuse_shared, write_file_with};
 use crate::progress;
 use crate::project::Project;
 use crate::report::count;
@@ -56,6 +56,10 @@ impl Args {
             (true, false) => Level::Formats,
             (false, false) => Level::Off,
         };
+        let output = self.output.as_deref().filter(|file| !is_stdout(file));
+        if let Some(file) = output.filter(|_| out.json) {
+            refuse_shared(&[("the bundle", file), ("`--json`", Path::new(STDOUT))])?;
+        }
         let opened = store::open(project)?;
         let key = project.settings.prompt.redact_key();
         let redaction = Redaction { level, key };
@@ -71,11 +75,11 @@ impl Args {
                 None => Failure::input(format!("cannot make the bundle: {cause}")),
             })
         };
-        let bytes = match &self.output {
+        let bytes = match output {
             Some(file) => write_file_with(file, write)?,
             None => out.stream(write)?,
         };
-        if out.json && self.output.is_some() {
+        if out.json && output.is_some() {
             let prompts: Vec<_> = bundle.prompts.iter().map(|prompt| prompt.id).collect();
             let runs: Vec<_> = bundle.runs.iter().map(|bundled| bundled.run.id).collect();
             out.document(&json!({

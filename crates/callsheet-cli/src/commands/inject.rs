@@ -111,7 +111,7 @@ impl Args {
                 .filter(|(asked, _)| *asked)
                 .map(|(_, field)| field.to_owned()),
         );
-        let format = format_of(self.delivery.format, out);
+        let format = format_of(self.delivery.format, out)?;
         let options = self
             .budget
             .options(format == Some(super::compose::Format::Json));
@@ -121,7 +121,7 @@ impl Args {
             prompts_dir: None,
         };
         let files = &self.delivery.files;
-        let composed = input.compose_for(project, "injection", &options, files.keeping())?;
+        let composed = input.compose_for(project, "injection", &options, files.prepared()?)?;
         files.deliver(project, &composed, format, out)
     }
 }

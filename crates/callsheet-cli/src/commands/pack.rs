@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::inputs::Located;
+use callsheet::Root;
+use callsheet::inputs::{Globs, Located};
 use callsheet::manifest::Manifest;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -19,8 +20,9 @@ use crate::table::{Align, Table, percent};
 /// Print a source tree as one prompt
 ///
 /// The tree of paths first, then every file in a frame of its own, sorted by path. `.gitignore` and `.promptignore` are
-/// honoured; binary files and lock files are left out. A glob is relative to the root: `*` stays within a folder, `**`
-/// crosses folders, and the name of a folder means everything below it.
+/// honoured; binary files, lock files and links are left out. A file that you name is taken all the same, or its absence is
+/// a loss. A glob is relative to the root: `*` stays within a folder, `**` crosses folders, and the name of a folder means
+/// everything below it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -67,10 +69,13 @@ enum PackFormat {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let mut define = Vec::new();
+        let root = project.open()?;
+        let written = self.written(&root)?;
         if !self.globs.is_empty() {
-            define.push(format!("globs:={}", json!(self.globs)));
+            let globs = self.asked(&root, &written)?;
+            define.push(format!("globs:={}", json!(globs)));
         }
-        let exclude = self.excluded(project)?;
+        let exclude = self.excluded(project, &written);
         if !exclude.is_empty() {
             define.push(format!("exclude:={}", json!(exclude)));
         }
@@ -90,7 +95,11 @@ impl Args {
             define,
             prompts_dir: None,
         };
-        let composed = input.compose_for(project, "pack", &options, self.files.keeping())?;
+        let composed = input.compose_for(project, "pack", &options, self.files.prepared()?);
+        let composed = composed.map_err(|failure| match self.meant_from_here(&root) {
+            Some(path) => failure.hint(format!("from the root, it is `{path}`")),
+            None => failure,
+        })?;
         if self.tokens {
             out.say(token_tree(&composed.composition.manifest).trim_end());
         }
@@ -99,10 +108,58 @@ impl Args {
 }
 
 impl Args {
+    /// Returns the files below the root that this command writes.
+    fn written(&self, root: &Root) -> Result<Vec<String>, Failure> {
+        let mut written = Vec::new();
+        for file in self.files.written().filter_map(Path::to_str) {
+            if let Located::Inside(path) = root.locate(&from_here(file)?) {
+                written.push(path);
+            }
+        }
+        Ok(written)
+    }
+
+    /// Returns what is asked for: not a file that is named and excluded, as where a shell has filled in the names.
+    fn asked(&self, root: &Root, written: &[String]) -> Result<Vec<&String>, Failure> {
+        let exclude = Globs::new(&self.exclude)?;
+        let mut asked = Vec::new();
+        for glob in &self.globs {
+            let Located::Inside(path) = root.locate(glob) else {
+                asked.push(glob);
+                continue;
+            };
+            let is_file = root.has(&path) && !root.has_folder(&path);
+            if is_file && exclude.matches(&path) {
+                continue;
+            }
+            if is_file && written.contains(&path) {
+                let detail = format!("`{path}` is to be packed and to be written");
+                return Err(Failure::input(detail)
+                    .hint("write to another file, or leave it out with `--exclude`"));
+            }
+            asked.push(glob);
+        }
+        if asked.is_empty() {
+            return Err(Failure::input("everything that you name is excluded"));
+        }
+        Ok(asked)
+    }
+
+    /// Returns the path of a named file that is there from the current folder, and not from the root.
+    fn meant_from_here(&self, root: &Root) -> Option<String> {
+        self.globs.iter().find_map(|glob| {
+            let located = root.locate(&from_here(glob).ok()?);
+            match located {
+                Located::Inside(path) if !root.has(glob) && root.has(&path) => Some(path),
+                _ => None,
+            }
+        })
+    }
+
     /// Returns the globs of files that are not asked for; what this command writes is among them.
     ///
     /// Otherwise a prompt that is written into its own tree would hold the prompt before it.
-    fn excluded(&self, project: &Project) -> Result<Vec<String>, Failure> {
+    fn excluded(&self, project: &Project, written: &[String]) -> Vec<String> {
         let set = project.settings.prompt.recipes.get("pack");
         let mut exclude = self.exclude.clone();
         if let (true, Some(Value::Array(set))) =
@@ -110,13 +167,8 @@ impl Args {
         {
             exclude.extend(set.iter().filter_map(Value::as_str).map(str::to_owned));
         }
-        let root = project.open()?;
-        for file in self.files.written().filter_map(Path::to_str) {
-            if let Located::Inside(path) = root.locate(&from_here(file)?) {
-                exclude.push(literal(&path));
-            }
-        }
-        Ok(exclude)
+        exclude.extend(written.iter().map(|path| literal(path)));
+        exclude
     }
 }
 

@@ -65,24 +65,14 @@ impl Args {
             ..PromptFilter::default()
         };
         let files = Globs::new(&self.file)?;
-        let opened = store::open_if_there(project)?;
-        let mut found = match &opened {
-            Some(opened) => {
-                filter.sources = self.sources(opened, &files)?;
-                filter.before = match &self.before {
-                    Some(id) => Some(block_on(opened.store.prompt(&opened.project, id))?.id),
-                    None => None,
-                };
-                let most = self.limit as usize + 1;
-                block_on(opened.store.prompts(&opened.project, filter, most))?
-            }
-            None => {
-                out.note(
-                    "nothing is sealed in this project; `callsheet compose RECIPE --seal` does it",
-                );
-                Vec::new()
-            }
+        let opened = store::open(project)?;
+        filter.sources = self.sources(&opened, &files)?;
+        filter.before = match &self.before {
+            Some(id) => Some(block_on(opened.store.prompt(&opened.project, id))?.id),
+            None => None,
         };
+        let most = self.limit as usize + 1;
+        let mut found = block_on(opened.store.prompts(&opened.project, filter, most))?;
         let limit = self.limit as usize;
         let more = found.len() > limit;
         found.truncate(limit);

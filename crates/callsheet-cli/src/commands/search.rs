@@ -41,22 +41,15 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let text = self.text.join(" ");
-        let hits = match store::open_if_there(project)? {
-            Some(opened) => {
-                index_logs(project, &opened, out)?;
-                let found = block_on(opened.store.search(
-                    &opened.project,
-                    &text,
-                    self.limit as usize,
-                ))?;
-                let mut manifests = BTreeMap::new();
-                found
-                    .into_iter()
-                    .map(|hit| Found::new(&opened, hit, &mut manifests))
-                    .collect::<Result<Vec<_>, Failure>>()?
-            }
-            None => Vec::new(),
-        };
+        let opened = store::open(project)?;
+        index_logs(project, &opened, out)?;
+        let limit = self.limit as usize;
+        let found = block_on(opened.store.search(&opened.project, &text, limit))?;
+        let mut manifests = BTreeMap::new();
+        let hits: Vec<Found> = found
+            .into_iter()
+            .map(|hit| Found::new(&opened, hit, &mut manifests))
+            .collect::<Result<_, Failure>>()?;
         if out.json {
             let hits: Vec<Value> = hits.iter().map(Found::document).collect();
             out.document(&json!({"schema": "callsheet.search/1", "hits": hits}))?;

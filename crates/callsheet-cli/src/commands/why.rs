@@ -205,10 +205,17 @@ impl Args {
     }
 }
 
-/// Returns every place of a text in a prompt.
+/// Returns every place of a text in a prompt, also those that overlap.
 fn places_of(prompt: &str, text: &str) -> Vec<(usize, usize)> {
-    let found = prompt.match_indices(text);
-    found.map(|(at, _)| (at, at + text.len())).collect()
+    let step = text.chars().next().map_or(1, char::len_utf8);
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(found) = prompt.get(from..).and_then(|rest| rest.find(text)) {
+        let at = from + found;
+        places.push((at, at + text.len()));
+        from = at + step;
+    }
+    places
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -16,7 +16,13 @@ use crate::model::{Model, ModelServer, Scenario};
 ///
 /// Its key is among its variables, so the CLI has a state directory of its own.
 pub(crate) fn runner(cli: Cli, program: &Path, model: &Model<'_>) -> String {
-    toml::to_string_pretty(&settings(cli, program, model)).unwrap()
+    written(settings(cli, program, model))
+}
+
+/// Returns settings as the text of a `callsheet.toml`.
+pub(crate) fn written(settings: Value) -> String {
+    let table: toml::Table = serde_json::from_value(settings).unwrap();
+    toml::to_string_pretty(&table).unwrap()
 }
 
 /// Returns the same as a value.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::desk::{Desk, Ran};
 use crate::model::{ModelServer, Scenario};
-use crate::runner::settings;
+use crate::runner::{settings, written};
 use crate::users;
 
 every_cli!(with_a_key, with_the_state_of_the_user);
@@ -44,7 +44,7 @@ fn run(cli: Cli, isolate: &Value, permissions: Option<&str>) -> Option<(Desk, Ra
     if let Some(permissions) = permissions {
         runner.insert("permissions".to_owned(), json!(permissions));
     }
-    let desk = Desk::new(&toml::to_string_pretty(&settings).unwrap());
+    let desk = Desk::new(&written(settings));
     for (name, text) in users::files(cli) {
         desk.file_of_user(name, &text);
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::{Cli, MODEL};
 use crate::desk::{Desk, processes};
 use crate::model::{Asked, Model, ModelServer, Part, Request, Scenario};
-use crate::runner::settings;
+use crate::runner::{settings, written};
 use crate::{sandboxed, users};
 
 every_cli!(from_backlog_to_commit, with_the_state_of_the_user);
@@ -109,7 +109,7 @@ impl Sprint {
             let models = settings.pointer_mut(models).unwrap();
             models[REVIEW_MODEL] = models[MODEL].clone();
         }
-        let desk = Desk::new(&toml::to_string_pretty(&settings).unwrap());
+        let desk = Desk::new(&written(settings));
         Some(Self { cli, desk })
     }
 

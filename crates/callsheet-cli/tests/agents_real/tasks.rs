@@ -16,7 +16,7 @@ use crate::answers::worked;
 use crate::cli::Cli;
 use crate::desk::{Desk, Ran, processes};
 use crate::model::{Edit, Model, ModelServer, Scenario};
-use crate::runner::settings;
+use crate::runner::{settings, written};
 use crate::sandboxed;
 
 every_cli!(within_the_scope, outside_of_the_scope, beside_the_user);
@@ -50,7 +50,7 @@ impl Bench {
         runner.remove("permissions");
         let check = ["grep", "-qx", "three", "src/count.txt"];
         settings["checks"] = json!([{"name": "counts", "command": check}]);
-        let desk = Desk::new(&toml::to_string_pretty(&settings).unwrap());
+        let desk = Desk::new(&written(settings));
         desk.file("src/count.txt", BEFORE);
         desk.file("README.md", "read me\n");
         desk.commit("files");

@@ -1,16 +1,11 @@
 //! What of the user comes along: everything in the user's own state, nothing in a state of the run's own, and the record of it.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "settings that cannot be written fail the test"
-)]
-
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::desk::{Desk, Ran};
 use crate::model::{ModelServer, Scenario};
-use crate::runner::settings;
+use crate::runner::{settings, written};
 
 every_cli!(with_a_key, without_isolation);
 
@@ -76,7 +71,7 @@ fn run(cli: Cli, isolate: Value) -> Option<(Desk, Ran, bool)> {
     let model = server.model(Scenario::Text);
     let mut settings = settings(cli, &program, &model);
     settings["runners"][cli.name()]["isolate"] = isolate;
-    let desk = Desk::new(&toml::to_string_pretty(&settings).unwrap());
+    let desk = Desk::new(&written(settings));
     for (name, text) in files(cli) {
         desk.file_of_user(name, &text);
     }

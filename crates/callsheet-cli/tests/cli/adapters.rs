@@ -131,10 +131,10 @@ fn settings_of_adapters_and_runners_that_are_wrong() {
     hint: did you mean `arguments`?
     hint: `callsheet schema --settings` prints what is allowed
     ");
-    insta::assert_snapshot!(with_settings("[adapters.codex]\nstop = \"please\"\n", &["adapter", "list"]), @r"
+    insta::assert_snapshot!(with_settings("[adapters.codex]\nstop = \"please\"\n", &["adapter", "list"]), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: unknown variant `please`, expected `interrupt` or `terminate`
+    error: callsheet.toml:2: unknown value `please`, expected `interrupt` or `terminate`
     hint: `callsheet schema --settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[runners.fast]\nmodle = \"x\"\n", &["adapter", "list"]), @r"
@@ -147,7 +147,7 @@ fn settings_of_adapters_and_runners_that_are_wrong() {
     insta::assert_snapshot!(with_settings("[runners.fast]\nisolate = \"maybe\"\n", &["adapter", "list"]), @r#"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: invalid value: string "maybe", expected `"auto"`, `true` or `false`
+    error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `maybe`
     hint: `callsheet schema --settings` prints what is allowed
     "#);
     insta::assert_snapshot!(with_settings("[runners.fast.limits]\nstart = 1\n", &["adapter", "list"]), @r"

@@ -215,8 +215,8 @@ fn exporting_nothing() {
     insta::assert_snapshot!(project.callsheet(&["export", "1m7f6zd4", "-o", "b"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     insta::assert_snapshot!(project.callsheet(&["export"]), @"
     exit: 2

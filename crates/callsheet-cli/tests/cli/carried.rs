@@ -56,7 +56,7 @@ fn two_attempts_by_id() {
     --- stdout
     the same 151 bytes, 46 tokens
     ");
-    insta::assert_snapshot!(project.callsheet(&["cache", &one, &other]), @r#"
+    insta::assert_snapshot!(project.callsheet(&["cache", &one, &other]), @"
     exit: 0
     --- stdout
     LAYER  SECTION       CHANGES   BYTES  TOKENS  A TO B   CACHE
@@ -69,9 +69,8 @@ fn two_attempts_by_id() {
       A: layer task: input:who:1
       B: layer task: input:who:1
 
-    warning: layer `task` (constant) changed and stands before `code` (project), which did not: 95 bytes after it are the same and not kept
-        fix: if `task` changes that often, declare it `volatility = "project"` and move it behind layer `code`
-    "#);
+    advice: move layer `task` behind layer `code`: saves 30 tokens
+    ");
     insta::assert_snapshot!(project.callsheet(&["cache", &one]), @"
     exit: 0
     --- stdout
@@ -220,8 +219,8 @@ fn carriers_are_told_with_their_places() {
     insta::assert_snapshot!(project.callsheet(&["why", "--text", "Never push"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     seal(&project, "you");
     seal(&project, "me, me, me, me and me");

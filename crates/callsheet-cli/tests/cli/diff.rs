@@ -26,6 +26,36 @@ fn equal_files() {
 }
 
 #[test]
+fn a_newline_at_the_end_is_told() {
+    let project = Project::new();
+    project.file("a.txt", "x").file("b.txt", "x\n");
+    insta::assert_snapshot!(project.callsheet(&["diff", "a.txt", "b.txt"]), @r"
+    exit: 1
+    --- stdout
+    changed prompt
+    @@ -1 +1 @@
+    -x
+    \ No newline at end of file
+    +x
+
+    tokens: 1 → 2 (+1)
+    common prefix: 1 of 1 bytes, 1 tokens
+    ");
+    insta::assert_snapshot!(project.callsheet(&["diff", "b.txt", "a.txt"]), @r"
+    exit: 1
+    --- stdout
+    changed prompt
+    @@ -1 +1 @@
+    -x
+    +x
+    \ No newline at end of file
+
+    tokens: 2 → 1 (-1)
+    common prefix: 1 of 2 bytes, 1 tokens
+    ");
+}
+
+#[test]
 fn different_files() {
     let project = Project::new();
     project

@@ -74,7 +74,7 @@ fn what_is_wrong_with_an_address() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:1: invalid type: integer `5`, expected a string
+    error: callsheet.toml:1: expected text, found `5`
     hint: `callsheet schema --settings` prints what is allowed
     ");
 }

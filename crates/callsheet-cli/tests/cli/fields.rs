@@ -174,10 +174,10 @@ fn a_definition_with_a_hole_in_its_key() {
 
 #[test]
 fn a_definition_that_is_no_json() {
-    insta::assert_snapshot!(Project::new().callsheet(&["compose", "layers", "-D", "tools:=[run"]), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&["compose", "layers", "-D", "tools:=[run"]), @"
     exit: 2
     --- stderr
-    error: `-D tools:=[run`: what follows `:=` is no JSON
+    error: `-D tools:=[run`: what follows `:=` is not JSON: expected a value, found `run`
     hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
     ");
 }

@@ -130,8 +130,8 @@ fn what_to_keep_has_to_be_said() {
     insta::assert_snapshot!(project.callsheet(&["gc", "--keep", "1"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     seal(&project, "a");
     insta::assert_snapshot!(project.callsheet(&["gc"]), @"

@@ -87,13 +87,12 @@ fn as_messages() {
 }
 
 #[test]
-fn json_is_the_document_and_an_asked_for_format_wins() {
+fn json_is_the_document() {
     let project = shop();
     let compose = |more: &[&str]| {
         project.run(&[&["compose", "layers", "--input", "layers.yaml"], more].concat())
     };
     assert_eq!(compose(&["--json"]), compose(&["--format", "json"]));
-    assert_eq!(compose(&["--json", "--format", "text"]), compose(&[]));
 }
 
 #[test]

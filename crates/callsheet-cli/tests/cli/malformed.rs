@@ -11,37 +11,38 @@ fn with_input(name: &str, text: impl AsRef<[u8]>) -> String {
 
 #[test]
 fn json() {
-    insta::assert_snapshot!(with_input("input.json", "{\n  \"rules\": \"a\",\n  \"tools\" 2\n}"), @r"
+    insta::assert_snapshot!(with_input("input.json", "{\n  \"rules\": \"a\",\n  \"tools\" 2\n}"), @"
     exit: 2
     --- stderr
-    error: input.json:3: malformed JSON: expected `:`
+    error: input.json:3: malformed JSON: expected `:` after the key `tools`, found `2`
     ");
 }
 
 #[test]
 fn json_that_ends_early() {
-    insta::assert_snapshot!(with_input("input.json", "{\"rules\":\n"), @r"
+    insta::assert_snapshot!(with_input("input.json", "{\"rules\":\n"), @"
     exit: 2
     --- stderr
-    error: input.json:2: malformed JSON: EOF while parsing a value
+    error: input.json:2: malformed JSON: expected a value, found the end of the text
     ");
 }
 
 #[test]
 fn yaml() {
-    insta::assert_snapshot!(with_input("input.yaml", "rules: a\ntools: [1\nstrict: true\n"), @r"
+    insta::assert_snapshot!(with_input("input.yaml", "rules: a\ntools: [1\nstrict: true\n"), @"
     exit: 2
     --- stderr
-    error: input.yaml:3: malformed YAML: illegal placement of ':' indicator
+    error: input.yaml:3: malformed YAML: `:` cannot stand here; is a bracket above it not closed?
     ");
 }
 
 #[test]
 fn yaml_with_a_field_twice() {
-    insta::assert_snapshot!(with_input("input.yml", "rules: a\nrules: b\n"), @r"
+    insta::assert_snapshot!(with_input("input.yml", "rules: a\nrules: b\n"), @"
     exit: 2
     --- stderr
-    error: input.yml:2: malformed YAML: duplicate mapping key: rules
+    error: input.yml:2: malformed YAML: the key `rules` is there twice
+    hint: only one of the values would count; remove the other
     ");
 }
 
@@ -74,10 +75,10 @@ fn no_text() {
 
 #[test]
 fn a_name_that_does_not_tell_what_it_is() {
-    insta::assert_snapshot!(with_input("input", "{\"rules\": }"), @r"
+    insta::assert_snapshot!(with_input("input", "{\"rules\": }"), @"
     exit: 2
     --- stderr
-    error: input:1: malformed JSON: expected value
+    error: input:1: malformed JSON: expected a value, found `}`
     ");
 }
 
@@ -85,10 +86,10 @@ fn a_name_that_does_not_tell_what_it_is() {
 fn stdin() {
     let said = Project::new()
         .callsheet_with_stdin("\n{\"rules\": 'a'}", &["compose", "layers", "--input", "-"]);
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(said, @"
     exit: 2
     --- stderr
-    error: stdin:2: malformed JSON: expected value
+    error: stdin:2: malformed JSON: texts stand in double quotes, not in single ones
     ");
 }
 

@@ -1,6 +1,8 @@
 //! `pack`: forms, what is left out, counts, and its own files.
 
-use crate::project::{Project, words};
+use std::os::unix::fs::symlink;
+
+use crate::project::{Project, finish, words};
 
 fn tree() -> Project {
     let project = Project::new();
@@ -130,10 +132,110 @@ fn globs_exclusions_and_hidden_files() {
 }
 
 #[test]
-fn a_glob_without_files_is_a_loss() {
-    insta::assert_snapshot!(tree().callsheet(&["pack", "docs", "src/*", "-q", "--fail-on-loss"]), @r"
+fn a_glob_without_files_is_an_error() {
+    let project = tree();
+    insta::assert_snapshot!(project.callsheet(&["pack", "docs/**", "src/*", "-q"]), @r"
+    exit: 2
+    --- stderr
+    error: no file matches `docs/**`
+    hint: globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names
+    ");
+    insta::assert_snapshot!(project.callsheet(&["pack", "src/mian.rs", "srx"]), @r"
+    exit: 2
+    --- stderr
+    error: no file matches `src/mian.rs`
+      no file matches `srx`
+    hint: did you mean `src/main.rs`?
+    ");
+    insta::assert_snapshot!(project.callsheet(&words(r#"compose pack -D globs:=["srcc"]"#)), @r"
+    exit: 2
+    --- stderr
+    error: no file matches `srcc`
+    hint: did you mean `src`?
+    ");
+    let mut below = project.command(&["pack", "main.rs"]);
+    let below = finish(below.current_dir(project.path("src")));
+    insta::assert_snapshot!(project.shown(&below), @r"
+    exit: 2
+    --- stderr
+    error: no file matches `main.rs`
+    hint: globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names
+    hint: from the root, it is `src/main.rs`
+    ");
+    project.file("callsheet.toml", "[recipes.pack]\nglobs = [\"lib\"]\n");
+    insta::assert_snapshot!(project.callsheet(&["pack"]), @r"
+    exit: 2
+    --- stderr
+    error: no file matches `lib`
+    hint: globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names
+    hint: `callsheet.toml` sets fields of this recipe, too
+    ");
+}
+
+#[test]
+fn what_is_named_is_there_or_lost() {
+    let project = tree();
+    project.file("latin.txt", b"caf\xe9\n");
+    symlink("README.md", project.path("in.md")).unwrap();
+    symlink("/etc/passwd", project.path("out")).unwrap();
+    for named in ["Cargo.lock", "x.log", "secret/key.txt", ".env", "in.md"] {
+        let run = project.run(&["pack", named, "--fail-on-loss"]);
+        assert_eq!(
+            (run.code(), run.stderr.as_slice()),
+            (Some(0), &b""[..]),
+            "{named}"
+        );
+        assert!(
+            run.text().contains(&format!("<file path=\"{named}\">")),
+            "{named}"
+        );
+    }
+    insta::assert_snapshot!(project.callsheet(&["pack", "latin.txt", "logo.png", "out", "--fail-on-loss"]), @r"
     exit: 1
     --- stderr
+    warning: `latin.txt` is no UTF-8 text: invalid UTF-8 at byte 3
+    warning: `logo.png` is binary
+    warning: `out` leads out of the root: through a link
+    error: 3 things that were asked for are not in the prompt, and `--fail-on-loss` is set
+    ");
+    insta::assert_snapshot!(project.callsheet(&["pack", "logo.png"]), @r"
+    exit: 0
+    --- stdout
+
+    --- stderr
+    warning: `logo.png` is binary
+    ");
+    let document = project.run(&["pack", "logo.png", "--json"]).json();
+    assert_eq!(document["omissions"][0]["loss"], true);
+}
+
+#[test]
+fn what_is_named_and_excluded_was_not_asked_for() {
+    let project = tree();
+    let args = words("pack README.md src/main.rs logo.png --exclude *.png --fail-on-loss");
+    let run = project.run(&args);
+    assert_eq!((run.code(), run.stderr.as_slice()), (Some(0), &b""[..]));
+    assert_eq!(
+        run.text(),
+        project.run(&["pack", "README.md", "src/main.rs"]).text()
+    );
+    insta::assert_snapshot!(project.callsheet(&words("pack logo.png --exclude *.png")), @r"
+    exit: 2
+    --- stderr
+    error: everything that you name is excluded
+    ");
+    insta::assert_snapshot!(project.callsheet(&words("pack README.md -o README.md")), @r"
+    exit: 2
+    --- stderr
+    error: `README.md` is to be packed and to be written
+    hint: write to another file, or leave it out with `--exclude`
+    ");
+    assert_eq!(project.read("README.md"), "```\ncode\n```\n");
+    project.file("callsheet.toml", "[recipes.pack]\nexclude = [\"*.md\"]\n");
+    insta::assert_snapshot!(project.callsheet(&words("pack README.md --fail-on-loss")), @r"
+    exit: 1
+    --- stderr
+    warning: `README.md` is left out by the recipe: `exclude` matches it
     error: 1 thing that was asked for is not in the prompt, and `--fail-on-loss` is set
     ");
 }

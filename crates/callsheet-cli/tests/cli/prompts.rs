@@ -124,21 +124,17 @@ fn filters_that_cannot_be_read() {
 fn nothing_is_sealed_yet() {
     let project = shop();
     insta::assert_snapshot!(project.callsheet(&["prompts"]), @"
-    exit: 0
+    exit: 3
     --- stderr
-    note: nothing is sealed in this project; `callsheet compose RECIPE --seal` does it
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
-    insta::assert_snapshot!(project.callsheet(&["prompts", "--json"]), @r#"
-    exit: 0
-    --- stdout
-    {
-      "schema": "callsheet.prompts/1",
-      "prompts": [],
-      "more": false
-    }
+    insta::assert_snapshot!(project.callsheet(&["prompts", "--json"]), @"
+    exit: 3
     --- stderr
-    note: nothing is sealed in this project; `callsheet compose RECIPE --seal` does it
-    "#);
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
+    ");
     assert!(
         !project.path(".callsheet").exists(),
         "looking makes nothing"

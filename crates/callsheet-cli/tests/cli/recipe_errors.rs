@@ -44,7 +44,7 @@ fn a_wrong_kind_of_redaction() {
     insta::assert_snapshot!(check(&[("recipe.toml", "description = 'a'\nredact = 'entrpy'\n")]), @r#"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:2: invalid value: string "entrpy", expected true, false or "entropy"
+    callsheet/recipes/mine/recipe.toml:2: expected true, false or "entropy", found the text `entrpy`
     --- stderr
     error: 1 recipe checked, 1 problem found
     "#);
@@ -124,7 +124,7 @@ fn a_priority_of_the_wrong_kind() {
     insta::assert_snapshot!(check(&[("recipe.toml", toml)]), @r#"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:4: invalid value: string "high", expected "required" or a number from 0
+    callsheet/recipes/mine/recipe.toml:4: expected "required" or a number from 0, found the text `high`
     --- stderr
     error: 1 recipe checked, 1 problem found
     "#);
@@ -162,10 +162,10 @@ fn a_schema_that_is_no_json() {
         ("recipe.toml", WITH_SCHEMA),
         ("input.json", "{\n  \"type\": \"object\",\n}"),
     ];
-    insta::assert_snapshot!(check(&files), @r"
+    insta::assert_snapshot!(check(&files), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/input.json:3: bad JSON: trailing comma
+    callsheet/recipes/mine/input.json:3: bad JSON: a comma stands before `}`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");

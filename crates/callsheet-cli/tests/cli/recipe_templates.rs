@@ -7,10 +7,10 @@ const WITH_TEMPLATE: &str = "[[layers]]\nname = 'a'\ntemplate = 'a.md'\n";
 #[test]
 fn broken_frontmatter_of_a_template() {
     let template = "---\ndescription: [a\n---\nhi\n";
-    insta::assert_snapshot!(check(&[("recipe.toml", WITH_TEMPLATE), ("a.md", template)]), @r"
+    insta::assert_snapshot!(check(&[("recipe.toml", WITH_TEMPLATE), ("a.md", template)]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/a.md:2: the frontmatter is no valid YAML: unclosed bracket '['
+    callsheet/recipes/mine/a.md:2: the frontmatter is no valid YAML: `[` has no `]`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");

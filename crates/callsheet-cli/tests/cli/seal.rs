@@ -169,9 +169,10 @@ fn an_id_may_be_cut_as_long_as_it_is_the_only_one() {
 fn ids_that_nothing_has() {
     let project = shop();
     insta::assert_snapshot!(project.callsheet(&["show", "1m7f6zd4"]), @"
-    exit: 2
+    exit: 3
     --- stderr
-    error: `1m7f6zd4` is no file, and nothing is sealed in this project
+    error: `1m7f6zd4` is not a file, and nothing is sealed in this project yet
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     seal(&project, "you");
     insta::assert_snapshot!(project.callsheet(&["show", "0m7f6zd4"]), @"

@@ -16,9 +16,10 @@ use crate::sealed::{STORE, database, said, seal, seal_by, shop};
 fn words_are_found_with_their_section_and_source() {
     let project = shop();
     insta::assert_snapshot!(project.callsheet(&["search", "push"]), @"
-    exit: 1
+    exit: 3
     --- stderr
-    nothing was found
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     project.file("often.md", "checks, checks and checks\n");
     seal(&project, "you");

@@ -42,13 +42,14 @@ fn everything_works_on_a_server() {
     insta::assert_snapshot!(told(&project, &database, &["verify"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `postgres://callsheet@[SERVER]/[DATABASE]`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
-    exit: 0
+    exit: 3
     --- stderr
-    note: nothing is sealed in this project; `callsheet compose RECIPE --seal` does it
+    error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     let (one, two) = (seal(&project, "you"), seal(&project, "me"));
     assert!(
@@ -155,9 +156,10 @@ fn everything_works_on_a_server() {
     let mut other = Project::named("elsewhere");
     other.variable("CALLSHEET_STORE", &database.url());
     insta::assert_snapshot!(told(&other, &database, &["prompts"]), @"
-    exit: 0
+    exit: 3
     --- stderr
-    note: nothing is sealed in this project; `callsheet compose RECIPE --seal` does it
+    error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     other.variable("CALLSHEET_PROJECT", "shared");
     let shared = seal_by(&other, &["compose", "layers", "-D", "rules=a"]);

@@ -42,20 +42,20 @@ fn an_unknown_path() {
 
 #[test]
 fn a_setting_of_the_wrong_type() {
-    insta::assert_snapshot!(with_settings("\nmax_file_bytes = \"much\"\n"), @r#"
+    insta::assert_snapshot!(with_settings("\nmax_file_bytes = \"much\"\n"), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: invalid type: string "much", expected u64
+    error: callsheet.toml:2: expected a whole number from 0, found the text `much`
     hint: `callsheet schema --settings` prints what is allowed
-    "#);
+    ");
 }
 
 #[test]
 fn settings_of_a_recipe_that_are_no_table() {
-    insta::assert_snapshot!(with_settings("[recipes]\ninjection = 3\n"), @r"
+    insta::assert_snapshot!(with_settings("[recipes]\ninjection = 3\n"), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: invalid type: integer `3`, expected a map
+    error: callsheet.toml:2: expected a table, found `3`
     hint: `callsheet schema --settings` prints what is allowed
     ");
 }
@@ -275,4 +275,32 @@ fn variables_of_others_change_nothing() {
         .variable("CALLSHEET_UNKNOWN", "1")
         .variable("PROMPTS_DIR", "x");
     assert_eq!(project.callsheet(&["pack"]), before);
+}
+
+#[test]
+fn settings_of_a_recipe_that_does_not_exist() {
+    insta::assert_snapshot!(with_settings("[recipes.pakc]\nhidden = true\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: no recipe named `pakc`
+    hint: did you mean `pack`?
+    hint: `[recipes.pakc]` sets its fields; rename or remove the table
+    ");
+    let project = Project::new();
+    project.file(
+        "callsheet.toml",
+        "[recipes.mine]\nx = \"1\"\n[recipes.\"sprint/dev-story\"]\n",
+    );
+    insta::assert_snapshot!(project.callsheet(&["compose", "mine"]), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: no recipe named `mine`
+    hint: allowed are `injection`, `layers`, `messages`, `pack`, `review`, `run`, `sprint/code-review`, `sprint/commit`, `sprint/create-story`, `sprint/dev-story`, `sprint/discovery`, `sprint/project-context`, `sprint/resolve-conflict`, `sprint/story-review`, `sprint/tech-spec`, `sprint/tech-spec-review`
+    hint: `[recipes.mine]` sets its fields; rename or remove the table
+    ");
+    project.file(
+        "callsheet/recipes/mine/recipe.toml",
+        "[[layers]]\nname = \"x\"\nvalue = \"x\"\n",
+    );
+    assert_eq!(project.run(&["compose", "mine"]).text(), "1");
 }

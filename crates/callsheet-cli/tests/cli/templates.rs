@@ -28,14 +28,14 @@ fn problems() -> Project {
 
 #[test]
 fn a_check_tells_every_problem_with_its_line() {
-    insta::assert_snapshot!(problems().callsheet(&["template", "check", "--prompts-dir", "prompts"]), @r"
+    insta::assert_snapshot!(problems().callsheet(&["template", "check", "--prompts-dir", "prompts"]), @"
     exit: 1
     --- stdout
     prompts/a.md:3: `never` is declared and never used
     prompts/a.md:5: `{{}}` is no placeholder and stays as it is
     prompts/a.md:5: `{{whom}}` is not declared in the frontmatter
     prompts/b.md: the name `greet` of `b.md` is already taken by `a.md`
-    prompts/c.md:3: the frontmatter is no valid YAML: unclosed bracket '['
+    prompts/c.md:3: the frontmatter is no valid YAML: `[` has no `]`
     prompts/d.md:5: no template named `nope.md`
     prompts/e.md:4: syntax error: unexpected end of block
     prompts/f.md:2: `engine` is `plain` or `jinja`, not `perl`
@@ -74,7 +74,7 @@ fn a_check_for_programs() {
 
 #[test]
 fn problems_do_not_hide_the_templates_that_work() {
-    insta::assert_snapshot!(problems().callsheet(&["template", "list", "--prompts-dir", "prompts"]), @r"
+    insta::assert_snapshot!(problems().callsheet(&["template", "list", "--prompts-dir", "prompts"]), @"
     exit: 0
     --- stdout
     NAME   FILE  ENGINE  VARIABLES   DESCRIPTION
@@ -85,7 +85,7 @@ fn problems_do_not_hide_the_templates_that_work() {
     e      e.md  jinja
     f      f.md  plain
     --- stderr
-    warning: c.md:3: the frontmatter is no valid YAML: unclosed bracket '['
+    warning: c.md:3: the frontmatter is no valid YAML: `[` has no `]`
     warning: f.md:2: `engine` is `plain` or `jinja`, not `perl`
     warning: g.md: no valid UTF-8 at byte 0
     warning: b.md: the name `greet` of `b.md` is already taken by `a.md`

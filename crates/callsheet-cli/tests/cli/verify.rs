@@ -315,8 +315,8 @@ fn files_that_are_no_database() {
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     project.file(
         STORE,
@@ -341,8 +341,8 @@ fn files_that_are_no_database() {
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"
     exit: 3
     --- stderr
-    error: there is no store at `[ROOT]/.callsheet/callsheet.db`
-    hint: `callsheet compose RECIPE --seal` makes one
+    error: nothing is sealed in this project yet (store `[ROOT]/.callsheet/callsheet.db`)
+    hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
     std::fs::remove_file(project.path(STORE)).unwrap();
     std::fs::create_dir(project.path(STORE)).unwrap();

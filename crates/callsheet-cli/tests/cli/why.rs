@@ -57,6 +57,20 @@ fn every_place_of_a_text() {
 }
 
 #[test]
+fn places_may_overlap() {
+    let project = Project::new();
+    for (rules, text, places) in [("aaaa", "aa", vec![0, 1, 2]), ("äbäbä", "äbä", vec![0, 3])]
+    {
+        let rules = format!("rules={rules}");
+        let run = project.run(&["why", "layers", "-D", &rules, "--text", text, "--json"]);
+        let document = run.json();
+        let found = document["places"].as_array().into_iter().flatten();
+        let starts: Vec<_> = found.filter_map(|place| place["start"].as_u64()).collect();
+        assert_eq!(starts, places, "{rules}");
+    }
+}
+
+#[test]
 fn a_text_over_several_layers() {
     insta::assert_snapshot!(composed().callsheet(&["why", "prompt.txt", "--source-map", "map.json", "--text", "\n</tree>\n<file"]), @r"
     exit: 0

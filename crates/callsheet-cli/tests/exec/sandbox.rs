@@ -155,7 +155,7 @@ fn a_mode_that_is_none_is_refused() {
     insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @r#"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: invalid value: string "on", expected `"auto"`, `true` or `false`
+    error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `on`
     hint: `callsheet schema --settings` prints what is allowed
     "#);
 }

@@ -232,7 +232,7 @@ fn settings_that_cannot_be_used() {
     insta::assert_snapshot!(desk.project.shown(&desk.exec(&[])), @r#"
     exit: 2
     --- stderr
-    error: callsheet.toml:2: invalid value: string "maybe", expected `"auto"`, `true` or `false`
+    error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `maybe`
     hint: `callsheet schema --settings` prints what is allowed
     "#);
 }

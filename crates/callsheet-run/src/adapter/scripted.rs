@@ -1,5 +1,7 @@
 //! The adapter `scripted`: plays a script in the place of a model. Its output is our own wire form.
 
+use callsheet::document;
+
 use crate::adapter::{Adapter, Order, Plan, Reader, player};
 use crate::{AgentEvent, Class, Ending, RunError, Verdict};
 
@@ -31,7 +33,8 @@ struct ScriptedReader {
 
 impl Reader for ScriptedReader {
     fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        let Ok(event) = serde_json::from_str(line) else {
+        let read = serde_json::from_str(line).ok();
+        let Some(event) = read.and_then(|event| document::typed(event).ok()) else {
             let raw = line.to_owned();
             return vec![AgentEvent::Unknown { raw }];
         };

@@ -1,5 +1,6 @@
 //! How a batch comes into the hands of this process: begun, continued after a crash, or taken up after a stop.
 
+use callsheet::document;
 use callsheet::sprint::machine::{Batch, Cycle, Input, Rules};
 use callsheet_store::{
     Batch as StoredBatch, BatchClaim, BatchPage, BatchStatus, Progress, Project, Store, block_on,
@@ -59,7 +60,7 @@ pub fn fold(
             RunError::Input(format!("entry {} of batch `{id}`: {why}", entry.seq))
         };
         let input: Input =
-            serde_json::from_value(entry.entry.clone()).map_err(|error| bad(error.to_string()))?;
+            document::typed(entry.entry.clone()).map_err(|error| bad(error.to_string()))?;
         state = state.step(input).map_err(|illegal| bad(illegal.0))?.0;
         seq = entry.seq;
     }

@@ -8,6 +8,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use callsheet::document;
+
 use crate::RunError;
 use crate::launch::{Entry, Step};
 
@@ -107,7 +109,7 @@ impl Tail {
         self.read += end as u64 + 1;
         bytes[..end]
             .split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok())
+            .filter_map(|line| document::typed(serde_json::from_slice(line).ok()?).ok())
             .collect()
     }
 

@@ -121,6 +121,7 @@ impl FileMemory {
             bytes: lost.len() as u64,
             tokens: None,
             detail,
+            loss: None,
         });
         out
     }

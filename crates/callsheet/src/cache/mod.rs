@@ -4,18 +4,19 @@
 //! does not. A plan looks at one prompt and what its layers declare, or at two prompts and what really changed. It
 //! computes from texts and spans alone and reads nothing.
 
+mod advice;
+mod clock;
 mod declared;
 mod divergence;
-mod warning;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use advice::{Advice, Step};
 pub use declared::{CacheRecord, OutOfOrder};
 pub use divergence::{Divergence, Place};
-pub use warning::{CacheWarning, WarningKind};
 
 pub(crate) use declared::declared;
 
@@ -23,7 +24,7 @@ use crate::compose::COMPOSITION;
 use crate::manifest::SectionRecord;
 use crate::source_map::MapSpan;
 use crate::tokens::{self, Encoding};
-use crate::{Composition, Volatility};
+use crate::{Composition, Fingerprint, Volatility, recipe};
 
 /// The name and version of the shape of a plan.
 const SCHEMA: &str = "callsheet.cache/1";
@@ -33,6 +34,8 @@ const SCHEMA: &str = "callsheet.cache/1";
 pub struct Side {
     /// The exact text.
     pub text: String,
+    /// Whether its recipe is one of the project, whose layers can be moved.
+    pub own: bool,
     /// Its sections, in order; none are known of a plain text.
     pub sections: Vec<Part>,
     /// Where its bytes came from; nothing is known of a plain text.
@@ -46,6 +49,9 @@ pub struct Part {
     pub layer: String,
     /// The name of the layer, or the path of the file.
     pub name: String,
+    /// What its text came from, such as `input:FIELD`; empty if that is not known.
+    #[serde(default)]
+    pub source: String,
     /// The first byte of its body.
     pub start: usize,
     /// The byte after the last.
@@ -75,6 +81,7 @@ impl From<&SectionRecord> for Part {
         Self {
             layer: section.layer.clone(),
             name: section.name.clone(),
+            source: section.source.clone(),
             start: section.start,
             end: section.end,
             volatility: section.volatility,
@@ -82,11 +89,23 @@ impl From<&SectionRecord> for Part {
     }
 }
 
+/// Tells whether a recipe is not one that comes with the library.
+fn is_own(name: &str, fingerprint: Option<Fingerprint>) -> bool {
+    match recipe::built_in(name) {
+        Some(Ok(recipe)) => fingerprint.is_some_and(|found| found != recipe.fingerprint),
+        _ => true,
+    }
+}
+
 impl From<&Composition> for Side {
     fn from(composition: &Composition) -> Self {
-        let sections = composition.manifest.sections.iter();
+        let (recipe, sections) = (
+            &composition.manifest.recipe,
+            composition.manifest.sections.iter(),
+        );
         Self {
             text: composition.text.clone(),
+            own: is_own(&recipe.name, Some(recipe.fingerprint)),
             sections: sections.map(Part::from).collect(),
             spans: composition.source_map.spans.clone(),
         }
@@ -123,8 +142,10 @@ impl Side {
             .and_then(|spans| Vec::<MapSpan>::deserialize(spans).ok())
             .filter(|spans| spans.iter().all(|span| inside(span.start, span.end)))
             .unwrap_or_default();
+        let recipe = document.get("recipe").and_then(Value::as_str);
         Some(Self {
             text,
+            own: recipe.is_some_and(|name| is_own(name, None)),
             sections,
             spans,
         })
@@ -134,17 +155,23 @@ impl Side {
         self.sections.is_empty() && self.spans.is_empty()
     }
 
+    /// Returns all sections, with a number that tells equal names apart.
+    fn keyed_parts(&self) -> impl Iterator<Item = (&Part, usize)> {
+        let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        self.sections.iter().map(move |part| {
+            let nth = seen.entry((&part.layer, &part.name)).or_default();
+            *nth += 1;
+            (part, *nth)
+        })
+    }
+
     /// Returns the bodies of all sections under a key that tells equal names apart.
     fn keyed(&self) -> BTreeMap<(&str, &str, usize), &str> {
-        let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        let mut bodies = BTreeMap::new();
-        for part in &self.sections {
-            let (layer, name) = (part.layer.as_str(), part.name.as_str());
-            let nth = seen.entry((layer, name)).or_default();
-            bodies.insert((layer, name, *nth), &self.text[part.start..part.end]);
-            *nth += 1;
-        }
-        bodies
+        let bodies = self.keyed_parts().map(|(part, nth)| {
+            let key = (part.layer.as_str(), part.name.as_str(), nth);
+            (key, &self.text[part.start..part.end])
+        });
+        bodies.collect()
     }
 }
 
@@ -170,8 +197,8 @@ pub struct CachePlan {
     pub divergence: Option<Divergence>,
     /// The sections: those of the one in order, then those that only the other has.
     pub sections: Vec<PlannedSection>,
-    /// What changes often and stands before what does not, each with a fix.
-    pub warnings: Vec<CacheWarning>,
+    /// What somebody can do so that a cache keeps more.
+    pub advice: Vec<Advice>,
 }
 
 /// A size in bytes, and in tokens where they are counted.
@@ -263,7 +290,7 @@ pub fn plan(a: &Side, b: Option<&Side>, encoding: Option<Encoding>) -> CachePlan
         prefix: extent(&a.text[..prefix]),
         divergence: b.and_then(|b| divergence::find(a, b, prefix)),
         sections: sections(a, b, prefix, &extent),
-        warnings: warning::warnings(&record, a, b),
+        advice: advice::advice(&record, a, b, &extent),
         first_volatile_section: record.first_volatile_section,
     }
 }
@@ -303,12 +330,8 @@ fn changes<'a>(
     other: Option<&'a BTreeMap<(&str, &str, usize), &str>>,
     alone: Change,
 ) -> impl Iterator<Item = (&'a Part, Option<Change>)> {
-    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    side.sections.iter().map(move |part| {
-        let (layer, name) = (part.layer.as_str(), part.name.as_str());
-        let nth = seen.entry((layer, name)).or_default();
-        let key = (layer, name, *nth);
-        *nth += 1;
+    side.keyed_parts().map(move |(part, nth)| {
+        let key = (part.layer.as_str(), part.name.as_str(), nth);
         let change = other.map(|other| match other.get(&key) {
             Some(body) if **body == side.text[part.start..part.end] => Change::Same,
             Some(_) => Change::Changed,

@@ -49,31 +49,33 @@ fn one_prompt_is_planned_by_what_it_declares() {
     );
     let kept: Vec<bool> = plan.sections.iter().map(|section| section.kept).collect();
     assert_eq!(kept, [true, true, false, false]);
-    assert!(plan.warnings.is_empty());
+    assert!(plan.advice.is_empty());
+}
+
+fn messages(plan: &CachePlan) -> Vec<&str> {
+    let all = plan.advice.iter();
+    all.map(|advice| advice.message.as_str()).collect()
 }
 
 #[test]
-fn layers_out_of_order_are_told_with_a_fix() {
+fn layers_of_an_own_recipe_out_of_order_are_told() {
     let layers = [ORDERED[3], ORDERED[0], ORDERED[2], ORDERED[1]];
     let input = json!({"who": "me", "where": "here", "what": "work", "now": "noon"});
-    let plan = plan(&side(&layers, &input), None, None);
-    let told: Vec<_> = plan
-        .warnings
-        .iter()
-        .map(|warning| {
-            (
-                warning.layer.as_str(),
-                warning.before.as_str(),
-                warning.bytes,
-            )
-        })
-        .collect();
-    assert_eq!(told, [("now", "where", 10), ("what", "where", 4)]);
+    let mut one = side(&layers, &input);
+    let told = plan(&one, None, None);
     assert_eq!(
-        plan.warnings[0].fix,
-        "move layer `now` behind layer `where`"
+        messages(&told),
+        [
+            "move layer `now` behind layer `where`: saves 10 bytes",
+            "move layer `what` behind layer `where`: saves 4 bytes"
+        ]
     );
-    assert_eq!(plan.prefix.bytes, 0);
+    assert_eq!(told.prefix.bytes, 0);
+    one.own = false;
+    assert!(
+        plan(&one, None, None).advice.is_empty(),
+        "nobody can move the layers of a built-in recipe"
+    );
 }
 
 #[test]
@@ -129,32 +131,129 @@ fn the_place_of_a_divergence_has_its_line() {
 }
 
 #[test]
-fn what_really_changed_is_told_too() {
+fn of_two_prompts_counts_what_really_changed() {
     let layers = [("who", "constant"), ("what", "task"), ("how", "task")];
     let one = json!({"who": "me", "what": "work", "how": "slowly"});
-    for (field, kind, before) in [
-        ("what", WarningKind::Changed, "how"),
-        ("who", WarningKind::Misdeclared, "how"),
+    for (field, told) in [
+        (
+            "who",
+            vec!["move layer `who` behind layer `how`: saves 10 bytes"],
+        ),
+        (
+            "what",
+            vec!["move layer `what` behind layer `how`: saves 6 bytes"],
+        ),
+        ("how", vec![]),
     ] {
         let mut other = one.clone();
         other[field] = json!("another");
-        let plan = plan(&side(&layers, &one), Some(&side(&layers, &other)), None);
-        let [warning] = plan.warnings.as_slice() else {
-            panic!("{field}: {:?}", plan.warnings);
-        };
-        assert_eq!(
-            (
-                warning.layer.as_str(),
-                warning.kind,
-                warning.before.as_str()
-            ),
-            (field, kind, before)
-        );
+        let (one, other) = (side(&layers, &one), side(&layers, &other));
+        assert_eq!(messages(&plan(&one, Some(&other), None)), told, "{field}");
     }
-    let mut last = one.clone();
-    last["how"] = json!("fast");
-    let plan = plan(&side(&layers, &one), Some(&side(&layers, &last)), None);
-    assert!(plan.warnings.is_empty());
+}
+
+/// Composes the built-in recipe with a list of context blocks.
+fn blocks(blocks: &[(&str, &str)], rules: &str) -> Side {
+    let blocks = blocks.iter();
+    let blocks: Vec<Value> = blocks
+        .map(|(name, content)| json!({"name": name, "content": content}))
+        .collect();
+    let recipe = crate::recipe::built_in("layers").unwrap().unwrap();
+    let input = json!({"rules": rules, "context": blocks});
+    let empty = tempfile::tempdir().unwrap();
+    let inputs = Inputs::new(crate::Root::open(empty.path()).unwrap());
+    let composed = compose(recipe, &input, &inputs, &Options::default());
+    Side::from(&composed.unwrap())
+}
+
+#[test]
+fn blocks_of_the_input_can_be_moved() {
+    let one = blocks(&[("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")], "R");
+    for (other, told) in [
+        (
+            vec![("a", "x"), ("b", "B"), ("c", "C"), ("d", "D")],
+            vec!["move `a` behind `d` in `context`: saves 3 bytes"],
+        ),
+        (
+            vec![("a", "x"), ("b", "B"), ("c", "y"), ("d", "D")],
+            vec![
+                "move `a` behind `d` in `context`: saves 1 byte",
+                "move `c` behind `d` in `context`: saves 1 byte",
+            ],
+        ),
+        (
+            vec![("a", "x"), ("b", "y"), ("c", "C"), ("d", "D")],
+            vec![
+                "move `a` behind `d` in `context` and move `b` behind `d` in `context`: saves 2 bytes",
+            ],
+        ),
+        (
+            vec![("b", "B"), ("c", "C"), ("d", "D")],
+            vec!["move `a` behind `d` in `context`: saves 3 bytes"],
+        ),
+        (vec![("a", "A"), ("b", "B"), ("c", "C"), ("d", "x")], vec![]),
+    ] {
+        let other = blocks(&other, "R");
+        assert_eq!(messages(&plan(&one, Some(&other), None)), told);
+    }
+    let elsewhere = blocks(&[("a", "x"), ("b", "B")], "other rules");
+    let told = plan(&one, Some(&elsewhere), None);
+    assert!(told.advice.is_empty(), "what stands before differs, too");
+}
+
+#[test]
+fn times_in_values_are_told() {
+    let at = |time: &str| blocks(&[("a", "A")], &format!("Now: {time}."));
+    let (one, other) = (at("2026-11-16 10:00"), at("2026-11-16 10:01"));
+    assert_eq!(
+        messages(&plan(&one, Some(&other), None)),
+        ["take the time out of `input:rules`: saves 23 bytes"]
+    );
+    assert_eq!(
+        messages(&plan(
+            &blocks(&[("now", "at 2026-11-16 10:00"), ("a", "AA")], "R"),
+            None,
+            None
+        )),
+        ["take the time out of `input:context[0].content`: saves 2 bytes"]
+    );
+    let last = blocks(&[("a", "A"), ("now", "at 2026-11-16 10:00")], "R");
+    assert!(plan(&last, None, None).advice.is_empty());
+}
+
+proptest::proptest! {
+    #[test]
+    fn advice_saves_what_it_says(changed in proptest::collection::vec(proptest::bool::ANY, 1..7)) {
+        let names: Vec<String> = (0..changed.len()).map(|at| format!("block-{at}")).collect();
+        let made = |new: bool| {
+            let texts = names.iter().zip(&changed).map(|(name, &changes)| {
+                (name.as_str(), if changes && new { "new" } else { name.as_str() })
+            });
+            texts.collect::<Vec<_>>()
+        };
+        let (one, other) = (made(false), made(true));
+        let told = plan(&blocks(&one, "R"), Some(&blocks(&other, "R")), None);
+        let saved: usize = told.advice.iter().map(|advice| advice.saves.bytes).sum();
+        let behind = |list: &[(&str, &str)]| {
+            let mut list: Vec<(String, String)> =
+                list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            for step in told.advice.iter().flat_map(|advice| &advice.steps) {
+                let Step::MoveItem { item, behind, .. } = step else { continue };
+                let from = list.iter().position(|(name, _)| name == item).unwrap();
+                let moved = list.remove(from);
+                let to = list.iter().position(|(name, _)| name == behind).unwrap();
+                list.insert(to + 1, moved);
+            }
+            list
+        };
+        let (one, other) = (behind(&one), behind(&other));
+        let kept = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+        let unchanged = changed.iter().filter(|&&changes| !changes).count();
+        proptest::prop_assert_eq!(kept, unchanged, "all that did not change stands first");
+        let first = changed.iter().position(|&changes| changes).unwrap_or(changed.len());
+        let after: usize = (first..changed.len()).filter(|&at| !changed[at]).map(|at| names[at].len()).sum();
+        proptest::prop_assert_eq!(saved, after);
+    }
 }
 
 #[test]
@@ -178,7 +277,7 @@ fn plain_texts_have_a_prefix_and_nothing_else() {
         let plan = plan(&Side::plain(one), Some(&Side::plain(other)), None);
         assert_eq!(plan.prefix.bytes, bytes, "{one} {other}");
         assert_eq!(plan.divergence.unwrap().reason, reason);
-        assert!(plan.sections.is_empty() && plan.warnings.is_empty());
+        assert!(plan.sections.is_empty() && plan.advice.is_empty());
     }
 }
 

@@ -6,21 +6,14 @@ const ASKING: &[&str] = &[
     "with", "via", "through",
 ];
 
-/// Words that take an order back, before it or behind it.
+/// Words that take an order back, before the name or behind it.
 const DENYING: &[&str] = &[
     "never",
     "not",
-    "no",
     "nor",
     "neither",
     "cannot",
-    "avoid",
-    "without",
     "dont",
-    "instead",
-    "rather",
-    "except",
-    "unlike",
     "denied",
     "denies",
     "disabled",
@@ -30,6 +23,15 @@ const DENYING: &[&str] = &[
     "unavailable",
     "blocked",
 ];
+
+/// Words that take back what follows them; behind a name they speak of something else.
+const DENYING_NEXT: &[&str] = &["no", "avoid", "without", "except", "unlike"];
+
+/// Words that do so with a second one. Alone they ask: "use bash instead".
+const DENYING_PAIRS: &[[&str; 2]] = &[["instead", "of"], ["rather", "than"]];
+
+/// Words that begin another order in the same sentence.
+const BEGINNING: &[&str] = &["but", "instead", "rather"];
 
 /// Words that make an order a condition.
 const CONDITION: &[&str] = &["if", "unless", "whether", "when", "whenever"];
@@ -62,6 +64,8 @@ pub(super) struct Word<'a> {
     pub(super) sentence: usize,
     /// Whether a comma stands before it.
     after_comma: bool,
+    /// Whether a colon, a dash or a bracket stands before it, which begin another order as a comma does.
+    after_break: bool,
     /// Whether it stands in backticks.
     quoted: bool,
 }
@@ -107,6 +111,7 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
             start,
             sentence,
             after_comma: gap.contains(','),
+            after_break: gap.ends_with('(') || gap.contains([':', '–', '—']) || gap.contains(" - "),
             quoted: gap.ends_with('`') && text[start + word.len()..].starts_with('`'),
         });
         done = start + word.len();
@@ -141,22 +146,34 @@ pub(super) fn asks_for(words: &[Word<'_>], at: usize) -> bool {
     let Some(asking) = asking.or_else(|| is_verb(words, at).then_some(at)) else {
         return false;
     };
-    let between = words.get(asking + 1..at).unwrap_or_default();
     // A comma before what asks begins another order.
-    let mut begun = words[asking].after_comma;
-    let before = words[..asking].iter().rev().take_while(own).take(GUARD);
-    let before = before.take_while(|word| {
+    let mut begun = words[asking].after_comma || words[asking].after_break;
+    let before = words[..asking].iter().enumerate().rev();
+    let before = before.take_while(|(_, word)| own(word)).take(GUARD);
+    let mut before = before.take_while(|(at, word)| {
         let go_on = !begun;
-        begun = word.after_comma;
+        begun = word.after_comma || word.is(BEGINNING) && !is_pair(words, *at);
         go_on
     });
     let behind = words[at + 1..].iter().take_while(own).take(GUARD);
-    let behind = behind.take_while(|word| !word.after_comma);
-    let guarded = before
-        .map(|word| word.denies() || word.is(CONDITION))
-        .chain(between.iter().chain(behind).map(Word::denies))
-        .any(|taken_back| taken_back);
+    let mut behind = behind.take_while(|word| !word.after_comma);
+    let guarded = before.any(|(at, word)| takes_back(words, at) || word.is(CONDITION))
+        || (asking + 1..at).any(|at| takes_back(words, at))
+        || behind.any(Word::denies);
     !guarded
+}
+
+/// Tells whether a word takes back what follows it.
+fn takes_back(words: &[Word<'_>], at: usize) -> bool {
+    words[at].denies() || words[at].is(DENYING_NEXT) || is_pair(words, at)
+}
+
+fn is_pair(words: &[Word<'_>], at: usize) -> bool {
+    let mut pairs = DENYING_PAIRS.iter();
+    let Some(next) = words.get(at + 1) else {
+        return false;
+    };
+    pairs.any(|[first, second]| words[at].is(&[first]) && next.is(&[second]))
 }
 
 /// Tells whether a name in backticks is used as a verb.

@@ -304,6 +304,7 @@ impl Plan {
                 .tokens
                 .then(|| tokens::count(self.ruler.encoding, lost)),
             detail,
+            loss: None,
         }
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn document(
         }
         Shape::System => {
             set("system_prompt", json!(text));
-            set("tools", json!(tools));
+            set("tools", Value::from(tools));
         }
         Shape::Messages => {
             set("text", json!(text));

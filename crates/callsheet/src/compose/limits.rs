@@ -87,6 +87,7 @@ pub(super) fn give_way(
             bytes: section.body.len() as u64,
             tokens: None,
             detail: String::new(),
+            loss: None,
         }));
         events.push(rule.event(&layer, fields, &facts));
         prompt = prompt.with_sections(left);

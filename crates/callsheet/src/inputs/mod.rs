@@ -35,8 +35,10 @@ pub struct FileText {
 pub enum TextRule {
     /// Any valid UTF-8.
     Utf8,
-    /// Valid UTF-8 without a NUL byte.
+    /// Valid UTF-8 without a NUL byte; anything else is binary.
     NoNul,
+    /// Valid UTF-8 without a NUL byte; what is not UTF-8 is told from what is binary.
+    Named,
 }
 
 impl FileText {
@@ -56,11 +58,11 @@ impl TextRule {
     /// Returns bytes as text, or why they are none.
     pub(crate) fn text(self, bytes: Vec<u8>) -> Result<String, Refusal> {
         let size = bytes.len() as u64;
-        if self == Self::NoNul && memchr::memchr(0, &bytes).is_some() {
+        if self != Self::Utf8 && memchr::memchr(0, &bytes).is_some() {
             return Err(Refusal::new(Reason::Binary).of_size(size));
         }
         let reason = match self {
-            Self::Utf8 => Reason::NotUtf8,
+            Self::Utf8 | Self::Named => Reason::NotUtf8,
             Self::NoNul => Reason::Binary,
         };
         String::from_utf8(bytes).map_err(|error| {

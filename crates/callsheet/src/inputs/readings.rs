@@ -37,6 +37,7 @@ pub struct Readings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Observation {
+    #[serde(deserialize_with = "crate::document::tagged")]
     question: Question,
     answer: Answer<Fingerprint>,
 }

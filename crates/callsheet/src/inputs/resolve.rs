@@ -1,11 +1,13 @@
-//! The only file of this crate that reads the disk.
+//! The only module of this crate that reads the disk.
 //!
 //! Everything is read below a [`Folder`]. A link that leads out of it, a pipe or device, a file over the size limit is
-//! refused before it is opened for reading; nothing here writes, and nothing follows the environment.
+//! refused before a byte of it is read; nothing here writes, and nothing follows the environment.
+
+mod beneath;
+mod walk;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -97,10 +99,8 @@ impl Folder {
     }
 
     /// Reads a file by its path relative to the root.
-    pub(super) fn read(&self, relative: &str, max: u64) -> Result<Vec<u8>, Refusal> {
-        let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty()).map_err(refusal)?;
-        check(&stat, max)?;
-        let file = self.open_beneath(relative, OFlags::RDONLY)?;
+    pub(super) fn read(&self, relative: impl AsRef<Path>, max: u64) -> Result<Vec<u8>, Refusal> {
+        let file = self.open_beneath(relative.as_ref(), OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
         let size = check(&stat, max)?;
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
@@ -116,18 +116,18 @@ impl Folder {
     }
 
     /// Opens without ever leaving the root, whatever links are on the way.
-    fn open_beneath(&self, relative: &str, flags: OFlags) -> Result<OwnedFd, Refusal> {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        match open_confined(&self.folder, relative, flags) {
-            // An absolute link is refused here even where it leads back into the root, and old kernels lack the
-            // call: resolve every link first, then open what is left without any.
-            Err(Errno::XDEV | Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-                let real = self.real_path(relative)?;
-                rustix::fs::openat(&self.folder, real, flags | OFlags::NOFOLLOW, Mode::empty())
-                    .map_err(refusal)
-            }
-            other => other.map_err(refusal),
-        }
+    fn open_beneath(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Refusal> {
+        let relative = if relative.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            relative
+        };
+        let calm = if flags.contains(OFlags::PATH) {
+            OFlags::CLOEXEC
+        } else {
+            OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+        };
+        beneath::open(&self.folder, relative, flags | calm).map_err(refusal)
     }
 
     fn real_path(&self, relative: &str) -> Result<PathBuf, Refusal> {
@@ -180,8 +180,7 @@ impl Folder {
         relative: &str,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Listing, Refusal> {
-        let relative = if relative.is_empty() { "." } else { relative };
-        let folder = self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let folder = self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut listing = Listing::default();
         for entry in Dir::read_from(&folder).map_err(refusal)? {
             let entry = entry.map_err(refusal)?;
@@ -205,13 +204,24 @@ impl Folder {
 
     /// Tells whether anything stands at a path below the root, readable or not.
     pub(super) fn has(&self, relative: &str) -> bool {
-        let stat = rustix::fs::statat(&self.folder, relative, AtFlags::empty());
-        !matches!(stat, Err(Errno::NOENT | Errno::NOTDIR))
+        let found = beneath::open(
+            &self.folder,
+            relative.as_ref(),
+            OFlags::PATH | OFlags::CLOEXEC,
+        );
+        // A name that is too long, or that has a NUL in it, is none that a file can have.
+        let nowhere = [
+            Errno::NOENT,
+            Errno::NOTDIR,
+            Errno::NAMETOOLONG,
+            Errno::INVAL,
+        ];
+        !found.is_err_and(|errno| nowhere.contains(&errno))
     }
 
     /// Tells whether a folder of that name stands below the root.
     pub(super) fn has_folder(&self, relative: &str) -> bool {
-        self.open_beneath(relative, OFlags::RDONLY | OFlags::DIRECTORY)
+        self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)
             .is_ok()
     }
 
@@ -220,103 +230,7 @@ impl Folder {
     /// Ignore files above the root, in the home folder or in `.git/info` have no influence: the same tree gives the
     /// same files everywhere.
     pub(super) fn walk(&self, globs: &Globs, hidden: bool) -> Found {
-        let found = Mutex::new(Found::default());
-        let (leading, real) = (globs.clone(), self.real.clone());
-        // A folder that nobody asked for is not opened: that it cannot be read is no loss.
-        let wanted = move |entry: &ignore::DirEntry| {
-            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let path = entry.path().strip_prefix(&real).ok();
-            let path = path.and_then(|path| path.to_str());
-            !folder || path.is_none_or(|path| path.is_empty() || leading.reaches(path))
-        };
-        ignore::WalkBuilder::new(&self.real)
-            .hidden(!hidden)
-            .parents(false)
-            .git_global(false)
-            .git_exclude(false)
-            .ignore(false)
-            .require_git(false)
-            .add_custom_ignore_filename(".promptignore")
-            .filter_entry(move |entry| entry.file_name() != ".git" && wanted(entry))
-            .build_parallel()
-            .run(|| {
-                Box::new(|entry| {
-                    if let Some(step) = self.step(entry, globs)
-                        && let Ok(mut found) = found.lock()
-                    {
-                        match step {
-                            (path, None) => found.files.push(path),
-                            (path, Some(refusal)) => found.refused.push((path, refusal)),
-                        }
-                    }
-                    ignore::WalkState::Continue
-                })
-            });
-        let mut found = found.into_inner().unwrap_or_default();
-        found.files.sort_unstable();
-        found
-            .refused
-            .sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        found
-    }
-
-    fn step(
-        &self,
-        entry: Result<ignore::DirEntry, ignore::Error>,
-        globs: &Globs,
-    ) -> Option<(String, Option<Refusal>)> {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => return Some(self.walk_error(&error)),
-        };
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            return None;
-        }
-        let relative = entry.path().strip_prefix(&self.real).ok()?;
-        let Some(path) = relative.to_str() else {
-            let readable = relative.to_string_lossy().into_owned();
-            return globs
-                .matches(&readable)
-                .then(|| (readable, Some(Refusal::new(Reason::NameNotUtf8))));
-        };
-        if !globs.matches(path) {
-            return None;
-        }
-        let refusal = if kind.is_symlink() {
-            match self.real_path(path) {
-                Ok(_) => Some(Refusal::new(Reason::Link)),
-                Err(refusal) => Some(refusal),
-            }
-        } else if kind.is_file() {
-            None
-        } else {
-            Some(Refusal::new(Reason::NotAFile))
-        };
-        Some((path.to_owned(), refusal))
-    }
-
-    fn walk_error(&self, error: &ignore::Error) -> (String, Option<Refusal>) {
-        let (path, cause) = match error {
-            ignore::Error::WithPath { path, err } => (Some(path.as_path()), err.to_string()),
-            ignore::Error::WithDepth { err, .. } => return self.walk_error(err),
-            other => (None, other.to_string()),
-        };
-        let relative = path
-            .and_then(|path| path.strip_prefix(&self.real).ok())
-            .map_or_else(
-                || ".".to_owned(),
-                |path| path.to_string_lossy().into_owned(),
-            );
-        let errno = error.io_error().and_then(std::io::Error::raw_os_error);
-        let refused = match errno {
-            Some(errno) => refusal(Errno::from_raw_os_error(errno)),
-            None => {
-                let cause = cause.replace(&*self.real.to_string_lossy(), ".");
-                Refusal::new(Reason::Unreadable).because(cause)
-            }
-        };
-        (relative, Some(refused))
+        walk::walk(self, walk::Asked { globs, hidden })
     }
 }
 
@@ -341,35 +255,11 @@ fn too_large(bytes: u64, max: u64) -> Refusal {
         .because(format!("{bytes} bytes, at most {max} are read"))
 }
 
-/// How often a path is opened again that the kernel could not follow.
-#[cfg(target_os = "linux")]
-const TRIES: usize = 1000;
-
-#[cfg(target_os = "linux")]
-fn open_confined(folder: &OwnedFd, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    use rustix::fs::ResolveFlags;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let open = || rustix::fs::openat2(folder, relative, flags, Mode::empty(), resolve);
-    // Where a link goes up with `..` while anything on the machine is renamed, the kernel cannot tell whether the path stays
-    // below, and says "try again".
-    let mut opened = open();
-    for _ in 1..TRIES {
-        match opened {
-            Err(Errno::AGAIN) => opened = open(),
-            _ => break,
-        }
-    }
-    opened
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_confined(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
-    Err(Errno::NOSYS)
-}
-
 fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::NOENT | Errno::NOTDIR => Refusal::new(Reason::Missing),
+        // A socket cannot be opened, nor a device that nothing drives.
+        Errno::NXIO => Refusal::new(Reason::NotAFile).because("a socket or a device"),
         Errno::XDEV => Refusal::new(Reason::OutsideRoot).because("through a link"),
         Errno::LOOP => {
             Refusal::new(Reason::Unreadable).because("too many links, or links in a circle")

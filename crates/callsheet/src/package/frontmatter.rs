@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::template::yaml;
+use crate::document::yaml::yaml;
 
 /// A header and where it stands.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl fmt::Display for BadFrontmatter {
 /// Reads the header of a file; a byte order mark may stand before it.
 pub(crate) fn parse(text: &str) -> Result<Frontmatter, BadFrontmatter> {
     let header = find(text)?;
-    let value = yaml::value(&text[header.clone()]).map_err(|error| BadFrontmatter::NotYaml {
+    let value = yaml(&text[header.clone()]).map_err(|error| BadFrontmatter::NotYaml {
         line: error.line.map(|line| line + 1),
         reason: error.reason,
     })?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::frontmatter;
 use super::issue::{Issue, IssueKind};
 use crate::inputs::{Located, Root};
-use crate::schema::{Schema, json_cause};
+use crate::schema::Schema;
 
 /// The documents of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +116,14 @@ impl<'a> Reader<'a> {
         document: Document,
     ) -> Option<(Value, String, bool)> {
         let text = self.text(file)?;
-        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+        match crate::document::json(&text) {
             Ok(value) => {
                 let fits = self.fits(file, document, IssueKind::Schema, &value);
                 Some((value, text, fits))
             }
             Err(error) => {
-                let message = format!("line {}: no JSON: {}", error.line(), json_cause(&error));
+                let line = error.line.unwrap_or(1);
+                let message = format!("line {line}: not valid JSON: {}", error.reason);
                 self.issues
                     .push(Issue::error(file, IssueKind::Schema, message));
                 None

@@ -128,7 +128,7 @@ fn every_rule_is_named_with_its_place() {
         ),
         (
             edited("bmad.json", "{", "["),
-            "error bmad.json: line 1: no json:",
+            "error bmad.json: line 1: not valid json:",
         ),
         (
             edited("bmad.json", "workflow.md", "other.md"),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::injection::{self, folder_path};
 use super::{Piece, Prepared};
 use crate::inputs::{FileText, Located, Root, TextRule};
-use crate::omission::Refusal;
+use crate::omission::{Omission, Refusal};
 use crate::source::{lookup, strings};
 use crate::template::interpolate;
 use crate::trace::{Traced, Transform};
@@ -29,6 +29,10 @@ const HOMES: [&str; 3] = [
     "_bmad/bmm/workflows/4-implementation",
     "_bmad/bmm/workflows",
 ];
+
+/// The lists of which the template `previous.md` prints the first entries, and how many.
+const LISTS: [&str; 2] = ["previous.violations", "previous.changed_files"];
+const CAP: usize = 20;
 
 pub(super) fn prepare(mut fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
     let with_stories = fields.contains_key("story_keys");
@@ -60,6 +64,12 @@ pub(super) fn prepare(mut fields: Map<String, Value>, root: &Root) -> Result<Pre
         }
         None => json!({"found": false}),
     };
+    let capped = LISTS.into_iter().filter_map(|list| {
+        let entries = strings(&prepared.fields, list);
+        let rest = entries.iter().skip(CAP).map(|entry| entry.len());
+        Omission::capped("previous", list, entries.len().min(CAP), rest)
+    });
+    prepared.omissions.extend(capped);
     prepared.fields.insert("workflow".to_owned(), found);
     Ok(prepared)
 }

@@ -1,9 +1,9 @@
 //! Conditions: minijinja expressions over the fields of an input.
 
-use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
+use crate::template::numbers::{self, Digits};
 use crate::{Error, ErrorKind};
 
 /// An expression that is true or false for an input.
@@ -33,7 +33,7 @@ impl Condition {
         let environment = environment();
         let value = environment
             .compile_expression(&self.expression)
-            .and_then(|compiled| compiled.eval(Serde(fields)))
+            .and_then(|compiled| compiled.eval(numbers::fields(fields, |_| Digits::Counted)))
             .map_err(|error| self.bad(&error))?;
         if value.is_undefined() {
             return Err(self.bad(&minijinja::ErrorKind::UndefinedError.into()));

@@ -54,18 +54,27 @@ pub fn is_name(name: &str) -> bool {
 
 /// Finds a recipe: one of the project where a folder has its name, else one that comes with the library.
 pub fn find(name: &str, root: Option<&Root>) -> Result<Found, Error> {
-    let home = format!("{RECIPES}/{name}");
     // One that cannot be read is told of, and not passed over for one that comes along.
-    let here = |root: &&Root| {
-        is_name(name) && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
-    };
-    if let Some(root) = root.filter(here) {
+    if let Some(root) = root.filter(|root| is_own(name, root)) {
         return Ok(Found::Own(Box::new(read(name, root)?)));
     }
     match built_in(name) {
         Some(recipe) => Ok(Found::BuiltIn(recipe?)),
-        None => Err(Error::unknown("recipe", name, known(root)?)),
+        None => Err(unknown(name, root)?),
     }
+}
+
+/// Refuses a name under which no recipe would be found.
+pub fn known(name: &str, root: Option<&Root>) -> Result<(), Error> {
+    if built_in(name).is_some() || root.is_some_and(|root| is_own(name, root)) {
+        return Ok(());
+    }
+    Err(unknown(name, root)?)
+}
+
+fn is_own(name: &str, root: &Root) -> bool {
+    let home = format!("{RECIPES}/{name}");
+    is_name(name) && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
 }
 
 /// Reads one of a project's own recipes.
@@ -83,8 +92,8 @@ fn bad(path: String, refusal: &Refusal) -> Error {
     Error::new(ErrorKind::BadRecipe, detail).at(path, None)
 }
 
-/// Returns the names that would have been found, sorted.
-fn known(root: Option<&Root>) -> Result<BTreeSet<String>, Error> {
+/// Makes the error of a name that nothing has, with the names that would have been found.
+fn unknown(name: &str, root: Option<&Root>) -> Result<Error, Error> {
     let mut names: BTreeSet<String> = built_in_names().map(str::to_owned).collect();
     if let Some(root) = root {
         let depths = ["*", "*/*"].map(|name| format!("{RECIPES}/{name}/{RECIPE_FILE}"));
@@ -95,7 +104,7 @@ fn known(root: Option<&Root>) -> Result<BTreeSet<String>, Error> {
         });
         names.extend(own.map(str::to_owned));
     }
-    Ok(names)
+    Ok(Error::unknown("recipe", name, names))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 pub use builtin::{built_in, built_in_names};
 pub use condition::Condition;
-pub use find::{Found, RECIPES, find, is_name, read};
+pub use find::{Found, RECIPES, find, is_name, known, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 

@@ -8,6 +8,9 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use crate::inputs::compile_glob;
 use crate::{Error, ErrorKind};
 
+/// Why a URL is refused where a path belongs: without its empty part it would name something else.
+pub(crate) const URL: &str = "it is a URL, not a path below the root";
+
 /// A compiled list of scope patterns.
 ///
 /// `*` and `?` stay within one path part, `**` crosses parts, `[…]` and `{a,b}` work as usual, case counts, and names
@@ -61,6 +64,10 @@ fn refused(pattern: &str) -> Option<&'static str> {
     let mut parts = pattern.split('/');
     if pattern.is_empty() {
         Some("it is empty")
+    } else if pattern.trim().is_empty() {
+        Some("it is blank")
+    } else if pattern.contains("://") {
+        Some(URL)
     } else if pattern.starts_with('!') {
         Some("a leading `!` negates in some tools and not in others; use an exclude list")
     } else if pattern.starts_with('/') {

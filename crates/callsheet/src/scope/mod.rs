@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use conflict::conflict_score;
 pub use dialect::ScopeGlobs;
-pub(crate) use dialect::compile;
+pub(crate) use dialect::{URL, compile};
 pub use link::link_leaves;
 
 use crate::Error;

@@ -182,8 +182,8 @@ impl SealedInputs {
 
     /// Returns the input document.
     pub fn input(&self) -> Result<Value, Error> {
-        serde_json::from_str(self.text(self.input)?)
-            .map_err(|error| damaged(format!("the input is no JSON: {error}")))
+        crate::document::json(self.text(self.input)?)
+            .map_err(|error| damaged(format!("the input is not valid JSON: {error}")))
     }
 
     /// Puts other texts in the place of the input and of files that `change` changes; tells whether any did.

@@ -181,8 +181,8 @@ impl Seal {
         let spans = self.source_map()?.spans;
         let tools = manifest.tools.iter().map(|name| {
             let text = self.body(*name)?;
-            serde_json::from_str(text)
-                .map_err(|error| damaged(format!("a tool is no JSON: {error}")))
+            crate::document::json(text)
+                .map_err(|error| damaged(format!("a tool is not valid JSON: {error}")))
         });
         let tools = tools.collect::<Result<Vec<Value>, Error>>()?;
         Ok(document(&manifest, &spans, &layout.cut, &text, &tools))

@@ -1,16 +1,20 @@
 //! Many files below the root, each its own section.
 
+mod asked;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Gathered, Source, World, flag, strings};
+use self::asked::Asked;
+use super::{Gathered, Source, World, flag, lookup, strings};
 use crate::Error;
-use crate::inputs::{FileText, Globs, Located, Root, TextRule, map_parallel};
+use crate::inputs::{FileText, Found, Globs, Located, Root, TextRule, map_parallel};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
 
-/// Files by globs, or by exact paths; walked files come sorted by the bytes of their path.
+/// Files by globs, or by exact paths; those of globs come sorted by the bytes of their path.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesSource {
@@ -37,31 +41,22 @@ pub struct FilesSource {
 impl Source for FilesSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let root = world.root()?;
-        let mut paths: Vec<Named> = Vec::new();
+        let mut wanted: Vec<Wanted> = Vec::new();
         if let Some(field) = &self.paths_from {
-            paths.extend(
-                strings(world.fields, field)
-                    .into_iter()
-                    .map(|named| self.locate(named, root, world)),
-            );
+            let paths = strings(world.fields, field).into_iter();
+            wanted.extend(paths.map(|named| self.locate(named, root, world)));
         }
-        self.walk(layer, world, &mut paths, out)?;
-        let rule = if self.binary {
-            TextRule::NoNul
-        } else {
-            TextRule::Utf8
-        };
-        for (named, read) in paths
-            .iter()
-            .zip(map_parallel(&paths, |named| named.read(root, rule)))
-        {
+        let asked = self.walk(layer, world, &mut wanted, out)?;
+        let read = map_parallel(&wanted, |wanted| wanted.read(root, self.rule(wanted.named)));
+        for (wanted, read) in wanted.iter().zip(read) {
             match read {
-                Ok(file) => out.add(layer, named.shown(), file.body, file.source),
+                Ok(file) => out.add(layer, wanted.shown(), file.body, file.source),
                 Err(refusal) if self.passes_over(refusal.reason) => {}
-                Err(refusal) => out.refuse(layer, named.shown(), refusal),
+                Err(refusal) if wanted.named => out.lose(layer, wanted.shown(), refusal),
+                Err(refusal) => out.refuse(layer, wanted.shown(), refusal),
             }
         }
-        Ok(())
+        asked.mark_losses(&out.sections, &mut out.omissions)
     }
 }
 
@@ -72,75 +67,99 @@ impl FilesSource {
         Globs::new(&self.leave_out).map(drop)
     }
 
+    /// Returns what counts as text; of a file that is named, no UTF-8 is told from binary.
+    fn rule(&self, named: bool) -> TextRule {
+        match (self.binary, named) {
+            (false, _) => TextRule::Utf8,
+            (true, false) => TextRule::NoNul,
+            (true, true) => TextRule::Named,
+        }
+    }
+
     fn passes_over(&self, reason: Reason) -> bool {
         self.skip_missing && matches!(reason, Reason::Missing | Reason::Folder)
     }
 
-    fn locate(&self, named: &str, root: &Root, world: &World<'_>) -> Named {
-        let allowed = self.flag(self.outside_from.as_deref(), world);
-        match root.locate(named) {
-            Located::Inside(path) => Named::Inside(path),
-            Located::Outside(path) if allowed => Named::Outside(path, named.to_owned()),
-            Located::Outside(_) => Named::Refused(named.to_owned()),
-        }
+    fn locate(&self, named: &str, root: &Root, world: &World<'_>) -> Wanted {
+        let allowed = flag(world.fields, self.outside_from.as_deref());
+        let place = match root.locate(named) {
+            Located::Inside(path) => Place::Inside(path),
+            Located::Outside(path) if allowed => Place::Outside(path, named.to_owned()),
+            Located::Outside(_) => Place::Refused(named.to_owned()),
+        };
+        Wanted { place, named: true }
     }
 
+    /// Returns the patterns of the layer. Those that a default of the schema brings are the recipe's own.
+    fn asked(&self, world: &World<'_>) -> Result<Asked, Error> {
+        let root = world.root()?;
+        let mut asked = Asked::default();
+        asked.add(root, self.globs.iter().map(String::as_str), false);
+        if let Some(field) = &self.globs_from {
+            let given = lookup(world.fields, field) != world.recipe.schema.default_of(field);
+            asked.add(root, strings(world.fields, field), given);
+        }
+        Ok(asked)
+    }
+
+    /// Adds what patterns ask for, sorted by path, and records what they do not get.
     fn walk(
         &self,
         layer: &Layer,
         world: &World<'_>,
-        paths: &mut Vec<Named>,
+        wanted: &mut Vec<Wanted>,
         out: &mut Gathered,
-    ) -> Result<(), Error> {
-        let mut patterns: Vec<&str> = self.globs.iter().map(String::as_str).collect();
-        if let Some(field) = &self.globs_from {
-            patterns.extend(strings(world.fields, field));
-        }
-        if patterns.is_empty() {
-            return Ok(());
-        }
-        let globs = Globs::new(&patterns)?;
+    ) -> Result<Asked, Error> {
+        let root = world.root()?;
+        let asked = self.asked(world)?;
         let leave_out = Globs::new(&self.leave_out)?;
-        let excluded = self
-            .exclude_from
-            .as_deref()
-            .map(|field| strings(world.fields, field));
+        let excluded = self.exclude_from.as_deref();
+        let excluded = excluded.map(|field| strings(world.fields, field));
         let excluded = Globs::new(excluded.unwrap_or_default())?;
-        let hidden = self.flag(self.hidden_from.as_deref(), world);
-        let found = world.root()?.walk(&globs, hidden);
-        let seen = found
-            .files
-            .iter()
-            .chain(found.refused.iter().map(|(path, _)| path));
-        for pattern in globs.without_match(seen.map(String::as_str)) {
-            out.refuse(layer, pattern, Refusal::new(Reason::NoMatch));
+        let mut found = Found::default();
+        if !asked.globs.is_empty() {
+            let hidden = flag(world.fields, self.hidden_from.as_deref());
+            let globs = Globs::new(&asked.globs)?;
+            found = root.walk(&globs, hidden);
+            for pattern in asked.without_match(root, &globs, &found)? {
+                out.refuse(layer, pattern, Refusal::new(Reason::NoMatch));
+            }
         }
         for (path, refusal) in found.refused {
-            if !excluded.matches(&path) {
+            if !excluded.matches(&path) && !asked.named.contains(&path) {
                 out.refuse(layer, path, refusal);
             }
         }
-        for path in found.files {
-            if excluded.matches(&path) {
-                continue;
-            }
-            if leave_out.matches(&path) {
-                out.refuse(layer, path, Refusal::new(Reason::Excluded));
-            } else {
-                paths.push(Named::Inside(path));
+        let walked = found.files.into_iter();
+        let paths: BTreeSet<String> = walked.chain(asked.named.iter().cloned()).collect();
+        for path in paths {
+            let named = asked.named.contains(&path);
+            let rule = Refusal::new(Reason::Excluded);
+            match (excluded.matches(&path), named) {
+                (true, true) => out.lose(layer, path, rule.because("`exclude` matches it")),
+                (true, false) => {}
+                (false, false) if leave_out.matches(&path) => out.refuse(layer, path, rule),
+                (false, _) => wanted.push(Wanted {
+                    place: Place::Inside(path),
+                    named,
+                }),
             }
         }
-        Ok(())
-    }
-
-    fn flag(&self, field: Option<&str>, world: &World<'_>) -> bool {
-        flag(world.fields, field)
+        Ok(asked)
     }
 }
 
-/// A path that somebody asked for.
+/// A file that a layer asks for.
 #[derive(Debug)]
-enum Named {
+struct Wanted {
+    place: Place,
+    /// Whether somebody named it, rather than a glob that matches it.
+    named: bool,
+}
+
+/// Where it is.
+#[derive(Debug)]
+enum Place {
     /// Relative to the root.
     Inside(String),
     /// Outside the root and allowed: where it is, and how it was named.
@@ -149,18 +168,18 @@ enum Named {
     Refused(String),
 }
 
-impl Named {
+impl Wanted {
     fn shown(&self) -> &str {
-        match self {
-            Self::Inside(name) | Self::Outside(_, name) | Self::Refused(name) => name,
+        match &self.place {
+            Place::Inside(name) | Place::Outside(_, name) | Place::Refused(name) => name,
         }
     }
 
     fn read(&self, root: &Root, rule: TextRule) -> Result<FileText, Refusal> {
-        match self {
-            Self::Inside(path) => FileText::read(root, path, path, rule),
-            Self::Outside(path, shown) => read_outside(path, shown, root, rule),
-            Self::Refused(_) => {
+        match &self.place {
+            Place::Inside(path) => FileText::read(root, path, path, rule),
+            Place::Outside(path, shown) => read_outside(path, shown, root, rule),
+            Place::Refused(_) => {
                 Err(Refusal::new(Reason::OutsideRoot)
                     .because("set `allow_outside` to take it anyway"))
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::diff::{Part, parts};
 use super::{Gathered, Source, World, strings};
-use crate::inputs::{FileText, Globs, TextRule};
+use crate::inputs::{FileText, Globs, Root, TextRule};
 use crate::observe::{Change, ChangedPath, Question};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
@@ -170,13 +170,14 @@ impl Source for GitDiffSource {
         let (kind, name) = question.origin_name();
         let origin = crate::trace::Origin::new(kind, name, &diff);
         let leave_out = Globs::new(&self.leave_out)?;
-        for Part { path, range, line } in parts(&diff) {
-            let asked = self.paths_from.as_deref().is_none_or(|field| {
-                let mut paths = strings(world.fields, field).into_iter();
-                paths.any(|asked| is_below(&path, asked))
-            });
+        let field = self.paths_from.as_deref();
+        let asked = field.map(|field| strings(world.fields, field));
+        let parts = parts(&diff);
+        missing(layer, asked.iter().flatten(), &parts, world.root()?, out);
+        for Part { path, range, line } in parts {
+            let mut paths = asked.iter().flatten();
             let size = range.len() as u64;
-            if !asked {
+            if asked.is_some() && !paths.any(|asked| is_below(&path, asked)) {
                 continue;
             }
             if leave_out.matches(&path) {
@@ -267,6 +268,22 @@ pub(crate) fn changed_paths(answer: &[u8]) -> Result<Vec<ChangedPath>, Error> {
         let detail = format!("the observer's list of changed paths is malformed: {error}");
         Error::new(ErrorKind::BadInput, detail)
     })
+}
+
+/// Records the paths that were asked for and are nowhere; one that is there has not changed.
+fn missing<'a>(
+    layer: &Layer,
+    asked: impl Iterator<Item = &'a &'a str>,
+    parts: &[Part],
+    root: &Root,
+    out: &mut Gathered,
+) {
+    for path in asked {
+        let changed = parts.iter().any(|part| is_below(&part.path, path));
+        if !changed && !root.has(path.trim_end_matches('/')) {
+            out.refuse(layer, *path, Refusal::new(Reason::Missing));
+        }
+    }
 }
 
 fn is_below(path: &str, asked: &str) -> bool {

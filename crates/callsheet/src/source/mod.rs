@@ -136,6 +136,13 @@ impl Gathered {
         self.omissions
             .push(Omission::refused(&layer.name, name, refusal));
     }
+
+    /// Records what the disk refused of something that somebody named: a loss, even where a rule leaves it out.
+    pub fn lose(&mut self, layer: &Layer, name: impl Into<String>, refusal: Refusal) {
+        let mut omission = Omission::refused(&layer.name, name, refusal);
+        omission.make_loss();
+        self.omissions.push(omission);
+    }
 }
 
 /// Returns a field that is true.

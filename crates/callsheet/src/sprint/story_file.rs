@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::board::line::{Pair, Row};
 use super::{Epics, Place, Status, Word};
+use crate::document::yaml::{self, Kind, Node};
 use crate::scope::ScopeGlobs;
-use crate::template::yaml::{self, Kind, Node};
 use crate::{Error, ErrorKind};
 
 /// What may stand before the key in the name of a story file.
@@ -299,7 +299,7 @@ mod tests {
 
 
 
-    `write_scope`: unclosed bracket '['
+    `write_scope`: `[` has no `]`
     `write_scope`: expected a list of patterns
     `write_scope[0]`: bad scope pattern `../x`: `..` would lead out of the root
     ");

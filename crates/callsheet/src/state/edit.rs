@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::yaml::{self, Kind};
 use crate::package::frontmatter;
-use crate::template::yaml::{self, Kind};
 
 /// Words that YAML programs take for something else than text.
 const WORDS: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Variable};
-use super::yaml::{self, Entry, Kind, Node};
+use crate::document::yaml::{self, Entry, Kind, Node};
 
 /// The header and the body as byte ranges of the file's text.
 pub(super) struct Split {

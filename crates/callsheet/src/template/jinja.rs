@@ -6,12 +6,12 @@ use std::error::Error as _;
 use std::io;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
 use super::file::Template;
 use super::includes::names;
+use super::numbers::{self, Digits, Figures};
 use super::plain::{Values, defaults_by_name};
 use crate::{Error, ErrorKind};
 
@@ -24,6 +24,9 @@ pub const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
 /// The number of bytes a line of a jinja template may have: minijinja 3.0.5 counts columns in 16 bits and can panic
 /// past their end.
 const LINE_LIMIT: usize = 65_534;
+
+/// The number of fields that are tried for whether a template counts with them.
+const MOST_TRIED: usize = 16;
 
 /// The name under which a template that is not in the set is compiled.
 const GUEST: &str = "\0guest";
@@ -88,20 +91,62 @@ pub(super) struct Engine<'a> {
 }
 
 impl Engine<'_> {
-    /// Renders a template, which need not be one of the set.
+    /// Renders a template, which need not be one of the set; numbers are printed as they were written.
     pub(super) fn render(&self, template: &Template, values: Values<'_>) -> Result<String, Error> {
+        let context = context(template, values);
+        let run = |environment: &Environment<'static>, printed: &[&str], digits| {
+            let given = |name: &str| {
+                if printed.contains(&name) {
+                    digits
+                } else {
+                    Digits::Counted
+                }
+            };
+            self.run(environment, template, numbers::fields(&context, given))
+        };
+        let plain = run(self.environment, &[], Digits::Counted)?;
+        if Figures::of(context.values()).is_empty() {
+            return Ok(plain);
+        }
+        let fields = context.iter().filter(|(_, field)| Figures::can_hold(field));
+        let fields: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
+        let mut environment = self.environment.clone();
+        environment.add_filter("tojson", numbers::tojson);
+        // Whether a template counts with a field shows in what it prints when it cannot.
+        let only_prints = |names: &[&str]| {
+            run(&environment, names, Digits::Alike).is_ok_and(|text| text == plain)
+        };
+        let printed: Vec<&str> = if only_prints(&fields) {
+            fields
+        } else {
+            let each = fields.into_iter().take(MOST_TRIED);
+            each.filter(|name| only_prints(&[name])).collect()
+        };
+        let counted = context
+            .iter()
+            .filter(|(name, _)| !printed.contains(&name.as_str()));
+        let figures = Figures::of(counted.map(|(_, field)| field));
+        environment.set_formatter(move |out, state, value| figures.print(out, state, value));
+        run(&environment, &printed, Digits::Written)
+    }
+
+    fn run(
+        &self,
+        environment: &Environment<'static>,
+        template: &Template,
+        context: minijinja::Value,
+    ) -> Result<String, Error> {
         let found = self.templates.iter().position(|other| other == template);
         let mut guest;
         let (environment, name) = if let Some(at) = found {
-            (self.environment, key(at))
+            (environment, key(at))
         } else {
-            guest = self.environment.clone();
+            guest = environment.clone();
             compilable(template.body.text())
                 .and_then(|body| guest.add_template_owned(GUEST, body.to_owned()))
                 .map_err(|error| self.error(&error, template))?;
             (&guest, GUEST.to_owned())
         };
-        let context = minijinja::Value::from(Serde(context(template, values)));
         let mut out = Capped(Vec::new());
         environment
             .get_template(&name)

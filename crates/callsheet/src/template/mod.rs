@@ -10,10 +10,10 @@ mod file;
 mod frontmatter;
 mod includes;
 mod jinja;
+pub(crate) mod numbers;
 mod plain;
 mod scan;
 mod set;
-pub(crate) mod yaml;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use file::{Language, Template, Variable};

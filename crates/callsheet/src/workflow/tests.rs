@@ -224,13 +224,13 @@ fn malformed_files_are_bad_input() {
     };
     assert_eq!(
         told("a: 1\nb: [x"),
-        "w.yaml:2: no valid YAML: unclosed bracket '['"
+        "w.yaml:2: no valid YAML: `[` has no `]`"
     );
     assert_eq!(
         told("a: {project-root}/x"),
-        "w.yaml:1: no valid YAML: while parsing a block mapping, did not find expected key"
+        "w.yaml:1: no valid YAML: expected `key: value`, or more indentation"
     );
-    assert_eq!(told("- a"), "w.yaml:1: the file is no mapping");
+    assert_eq!(told("- a"), "w.yaml:1: the file is not a mapping");
     assert_eq!(
         told(&format!("{}: {{a: 1}}", "k".repeat(1023))),
         "w.yaml:1: a key is longer than 1024 bytes"

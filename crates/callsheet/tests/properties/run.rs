@@ -106,7 +106,7 @@ prop_compose! {
         description in prop::option::of(any_text()),
         done_when in prop::collection::vec(any_line(), 0..3),
         rules in prop::collection::vec(any_line(), 0..3),
-        globs in prop::collection::vec(any_glob(), 0..3),
+        globs in prop::collection::vec(any_glob(), 1..3),
         read_first in prop::collection::vec(any_path(), 0..4),
         previous in prop::option::of(any_previous()),
         more in any_line(),
@@ -211,6 +211,28 @@ proptest! {
         moved["read_first"] = reversed(&moved["read_first"]);
         moved["scope"]["exclude"] = reversed(&moved["scope"]["exclude"]);
         prop_assert_eq!(first.text, composed(&moved).unwrap().text);
+    }
+
+    #[test]
+    fn what_a_cap_leaves_out_is_recorded_and_no_failed_check_is_among_it(input in any_input()) {
+        let composition = composed(&input).unwrap();
+        let omissions = &composition.manifest.omissions;
+        let lines = |begin: &str| composition.text.lines().filter(|line| line.starts_with(begin)).count();
+        let capped = |name: &str| omissions.iter().find(|one| one.name == name).map(|one| one.detail.clone());
+        let list = |name: &str| input["previous"][name].as_array().cloned().unwrap_or_default();
+        let distinct = |list: &[Value]| {
+            let texts = list.iter().map(Value::to_string);
+            texts.collect::<std::collections::BTreeSet<_>>().len()
+        };
+        let checks = list("checks");
+        let failed: Vec<Value> = checks.iter().filter(|one| one["status"] == "failed").cloned().collect();
+        let (all, shown) = (distinct(&checks), distinct(&checks).min(distinct(&failed).max(20)));
+        prop_assert_eq!(lines("- check "), shown, "{}", composition.text);
+        let expected = (all > shown).then(|| format!("{shown} of {all} are shown"));
+        prop_assert_eq!(capped("previous.checks"), expected);
+        let paths = ["previous.violations", "previous.changed_files"];
+        let left_out = paths.iter().filter(|name| capped(name).is_some()).count();
+        prop_assert_eq!(lines("  - …"), left_out);
     }
 
     #[test]

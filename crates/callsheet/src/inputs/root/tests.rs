@@ -183,3 +183,50 @@ fn a_link_that_goes_up_is_read_while_others_rename_files() {
         assert!(read.iter().all(|text| text == b"here"));
     });
 }
+
+/// Swaps two names over and over while something else goes on.
+fn while_swapped<T>(one: &Path, other: &Path, go_on: impl FnOnce() -> T) -> T {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                rustix::fs::renameat_with(CWD, one, CWD, other, flags).unwrap();
+            }
+        });
+        let result = go_on();
+        is_over.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn a_folder_that_becomes_a_link_leads_nowhere() {
+    let outer = tempfile::tempdir().unwrap();
+    let (root, away) = (outer.path().join("root"), outer.path().join("away"));
+    for (folder, text) in [(root.join("sub"), "inside"), (away.clone(), "outside")] {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a.md"), text).unwrap();
+    }
+    fs::write(away.join("secret.md"), "outside").unwrap();
+    symlink(&away, root.join("link")).unwrap();
+    let opened = Root::open(&root).unwrap();
+    let globs = Globs::new(["**"]).unwrap();
+    while_swapped(&root.join("sub"), &root.join("link"), || {
+        for _ in 0..1000 {
+            for path in ["sub/a.md", "link/a.md"] {
+                match opened.read(path) {
+                    Ok(text) => assert_eq!(text, b"inside"),
+                    Err(refusal) => assert_eq!(refusal.reason, Reason::OutsideRoot),
+                }
+            }
+            let found = opened.walk(&globs, false);
+            assert!(
+                found.files.iter().all(|path| path.ends_with("a.md")),
+                "{:?}",
+                found.files
+            );
+        }
+    });
+}

@@ -17,11 +17,11 @@ use serde_json::{Map, Value, json};
 use self::fields::Fields;
 use self::printer::Printer;
 use super::{Piece, Prepared};
-use crate::Error;
 use crate::blocks::RunDirective;
 use crate::inputs::{Located, Root};
 use crate::mounts::{Guard, Mount, Mounts, is_windows};
 use crate::policy::{ToolPolicy, merge};
+use crate::{Error, ErrorKind};
 
 /// The field of the input that holds what a person wrote.
 const USER_INPUT: &str = "userInput";
@@ -40,13 +40,12 @@ pub(super) fn prepare(
     let fields = Fields(&input);
     let mut printer = Printer::new(&mounts);
     let (values, piece) = values(fields, &mut printer)?;
+    let persona = persona::own_prompt(fields, found.persona, &printer)?;
     let omissions = printer.into_omissions();
-    let scrub = fields.flag("scrubUserInput");
-    let exempt = (!scrub).then_some(USER_INPUT);
     let mut prepared = Prepared {
         fields: input,
         omissions,
-        guard: Some(Guard::new(mounts, exempt)),
+        guard: Some(Guard::new(mounts)),
         ..Prepared::default()
     };
     prepared
@@ -57,9 +56,7 @@ pub(super) fn prepare(
         "prepared.user_input".to_owned(),
         piece.into_iter().collect(),
     );
-    if let Some(persona) = found.persona {
-        pieces.insert("agentDefinition.systemPrompt".to_owned(), vec![persona]);
-    }
+    pieces.extend(persona.map(|persona| (persona::PROMPT.to_owned(), vec![persona])));
     Ok(prepared)
 }
 
@@ -70,7 +67,7 @@ fn values(
 ) -> Result<(Map<String, Value>, Option<Piece>), Error> {
     let mode = fields.text("mode").unwrap_or_default();
     let mut values = Map::new();
-    let policy = policy(fields, printer);
+    let policy = policy(fields, printer)?;
     let completed = mode == "run" && parts::completed(fields);
     let active = mode == "run" && !completed;
     values.insert("active".to_owned(), json!(active));
@@ -87,7 +84,7 @@ fn values(
         "brief".to_owned(),
         json!(brief.map(|brief| brief.printed())),
     );
-    if let Some(data) = parts::data(fields, &policy, printer) {
+    if let Some(data) = parts::data(fields, &policy, printer)? {
         values.insert("data".to_owned(), data);
     }
     let run = user_input::Run {
@@ -96,7 +93,7 @@ fn values(
             .as_ref()
             .map(|run: &RunDirective| run.workflow.as_str()),
     };
-    let piece = user_input::piece(fields, mode, run, printer);
+    let piece = user_input::piece(fields, mode, run, printer)?;
     Ok((values, piece))
 }
 
@@ -137,19 +134,32 @@ fn mounts(input: &Map<String, Value>, root: Option<&Root>) -> Mounts {
     mounts
 }
 
-fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> ToolPolicy {
-    let read = |path: &str| -> ToolPolicy {
+/// Returns what may be used: what the agent itself says, and only what settings allow as well where there are any.
+fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<ToolPolicy, Error> {
+    let read = |path: &str| -> Result<Option<ToolPolicy>, Error> {
         let given = fields.get(path).cloned().map(without_nulls);
-        // The schema has the same shape, so what it let through can be read.
-        given
-            .and_then(|given| serde_json::from_value(given).ok())
-            .unwrap_or_default()
+        let read = given.map(serde_json::from_value).transpose();
+        // The schema has the same shape, but takes `1.0` and any number of digits for an integer.
+        read.map_err(|_| {
+            let detail = format!("`{path}`: a limit is a whole number of bytes, such as `524288`");
+            Error::new(ErrorKind::BadInput, detail)
+        })
     };
-    let mut policy = merge(&read("toolPolicy"), &read("agentDefinition.tools"));
+    let own = read("agentDefinition.tools")?.unwrap_or_default();
+    let mut policy = match read("toolPolicy")? {
+        Some(settings) => merge(&settings, &own),
+        None => own.or_standard(),
+    };
     for server in policy.mcp.allowed_servers.iter_mut().flatten() {
-        *server = printer.value("tool-policy", "allowedServers", server);
+        let lists = ["toolPolicy", "agentDefinition.tools"].map(|tools| {
+            let list = format!("{tools}.mcp.allowedServers");
+            let nth = fields.list(&list).iter().position(|name| name == server);
+            nth.map(|nth| format!("{list}[{nth}]"))
+        });
+        let field = lists.into_iter().flatten().next().unwrap_or_default();
+        *server = printer.value("tool-policy", &field, server)?;
     }
-    policy
+    Ok(policy)
 }
 
 /// Null is no value at any depth.
@@ -164,3 +174,6 @@ fn without_nulls(value: Value) -> Value {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests;

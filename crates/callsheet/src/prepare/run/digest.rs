@@ -1,9 +1,10 @@
 //! The digest: what was observed of the run before, in a fixed order. Facts only, and no advice.
 //!
 //! Each list is free of duplicates, sorted by bytes and capped with the number of the rest, so that the order in which
-//! somebody collected the facts does not show. An absolute path within a fact is redacted.
+//! somebody collected the facts does not show. What a cap leaves out is recorded. An absolute path within a fact is
+//! redacted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::input::{Check, Previous, Violation};
 use super::lines::{Entry, Lines};
@@ -12,31 +13,47 @@ use crate::Error;
 use crate::mounts::Mounts;
 use crate::omission::{Omission, Reason};
 use crate::prepare::Piece;
-use crate::task::Approval;
+use crate::task::{Approval, CheckStatus};
 use crate::trace::Traced;
 
-/// The most entries of a list that are printed.
+/// The most entries of a list that are printed; of checks, more where more failed.
 const CAP: usize = 20;
 
-/// Returns the parts of the digest by the name of their layer's value.
-pub(super) fn pieces(previous: &Previous) -> Result<Vec<(&'static str, Option<Piece>)>, Error> {
+/// What is printed of the facts, and what is not.
+pub(super) struct Digest {
+    /// The parts by the name of their layer's value.
+    pub(super) pieces: Vec<Named>,
+    /// Paths that were redacted, and what the caps leave out.
+    pub(super) omissions: Vec<Omission>,
+}
+
+/// A part of the digest, with the name of its layer's value.
+type Named = (&'static str, Option<Piece>);
+
+/// Returns the digest of the run before.
+pub(super) fn digest(previous: &Previous) -> Result<Digest, Error> {
+    let mut omissions = redacted(previous);
     let mut facts = Lines::default();
     result(previous, &mut facts);
     if let Some(checks) = &previous.checks {
-        add_checks(checks, &mut facts);
+        omissions.extend(add_checks(checks, &mut facts));
     }
     let mut pieces = vec![("digest", facts.some("previous"))];
     if let Some(violations) = &previous.violations {
-        pieces.extend(violation_pieces(violations)?);
+        let (found, capped) = violation_pieces(violations)?;
+        pieces.extend(found);
+        omissions.extend(capped);
     }
     if let Some(changed) = &previous.changed_files {
-        pieces.extend(changed_pieces(changed)?);
+        let (found, capped) = changed_pieces(changed)?;
+        pieces.extend(found);
+        omissions.extend(capped);
     }
-    Ok(pieces)
+    Ok(Digest { pieces, omissions })
 }
 
 /// Returns what the words of facts lose on their way into the digest: absolute paths.
-pub(super) fn omissions(previous: &Previous) -> Vec<Omission> {
+fn redacted(previous: &Previous) -> Vec<Omission> {
     let told = [
         ("status", &previous.status),
         ("termination", &previous.termination),
@@ -46,12 +63,9 @@ pub(super) fn omissions(previous: &Previous) -> Vec<Omission> {
         Some(("digest", format!("previous.{field}"), text))
     });
     let checks = previous.checks.iter().flatten().enumerate();
-    let checks = checks.flat_map(|(at, check)| {
-        let words = [("name", &check.name), ("status", &check.status)];
-        words.map(|(field, text)| {
-            let field = format!("previous.checks[{at}].{field}");
-            ("digest", field, text.as_str())
-        })
+    let checks = checks.map(|(at, check)| {
+        let field = format!("previous.checks[{at}].name");
+        ("digest", field, check.name.as_str())
     });
     let violations = previous.violations.iter().flatten().enumerate();
     let violations = violations.map(|(at, violation)| {
@@ -68,6 +82,7 @@ pub(super) fn omissions(previous: &Previous) -> Vec<Omission> {
             bytes: text.len() as u64,
             tokens: None,
             detail: String::new(),
+            loss: None,
         })
         .collect()
 }
@@ -102,36 +117,44 @@ fn result(previous: &Previous, lines: &mut Lines) {
     lines.parts(&[&line]);
 }
 
-fn add_checks(checks: &[Check], lines: &mut Lines) {
+/// Adds the checks; the cap leaves out none that failed.
+fn add_checks(checks: &[Check], lines: &mut Lines) -> Option<Omission> {
     if checks.is_empty() {
         lines.fixed("- checks: none");
-        return;
+        return None;
     }
-    let mut sorted: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut sorted: BTreeMap<(String, &str), usize> = BTreeMap::new();
     for (at, check) in checks.iter().enumerate() {
-        let key = (safe(&check.name), safe(&check.status));
+        let key = (safe(&check.name), check.status.as_str());
         sorted.entry(key).or_insert(at);
     }
-    let rest = sorted.len().saturating_sub(CAP);
-    // A check that failed is never the one that is left out for one that did not.
-    let mut by_weight: Vec<&(String, String)> = sorted.keys().collect();
-    by_weight.sort_by_key(|&(name, status)| (status != "failed", name, status));
-    let shown: BTreeSet<&(String, String)> = by_weight.into_iter().take(CAP).collect();
-    for ((name, status), at) in sorted.iter().filter(|(key, _)| shown.contains(key)) {
+    let failed = |at: usize| checks[at].status == CheckStatus::Failed;
+    let must = sorted.values().filter(|at| failed(**at)).count();
+    let mut others = CAP.saturating_sub(must);
+    let mut rest = Vec::new();
+    for ((name, status), at) in &sorted {
+        let check = &checks[*at];
+        if !failed(*at) && others == 0 {
+            rest.push(check.name.len());
+            continue;
+        }
+        if !failed(*at) {
+            others -= 1;
+        }
         let field = format!("previous.checks[{at}]");
-        let name = Entry::converted(format!("{field}.name"), &checks[*at].name, name);
-        let status = Entry::converted(format!("{field}.status"), &checks[*at].status, status);
+        let name = Entry::converted(format!("{field}.name"), &check.name, name);
+        let status = Entry::new(format!("{field}.status"), *status);
         let (label, between) = (Traced::frame("- check "), Traced::frame(": "));
         lines.parts(&[&label, &name.inline(), &between, &status.inline()]);
     }
-    if rest > 0 {
-        lines.fixed(&format!("- … (+{rest} more)"));
+    if !rest.is_empty() {
+        lines.fixed(&format!("- … (+{} more)", rest.len()));
     }
+    let shown = sorted.len() - rest.len();
+    Omission::capped("digest", "previous.checks", shown, rest.into_iter())
 }
 
-type Named = (&'static str, Option<Piece>);
-
-fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
+fn violation_pieces(violations: &[Violation]) -> Result<([Named; 2], Option<Omission>), Error> {
     let mut sorted: BTreeMap<(String, String, Approval), usize> = BTreeMap::new();
     for (at, violation) in violations.iter().enumerate() {
         let field = format!("previous.violations[{at}].path");
@@ -169,13 +192,17 @@ fn violation_pieces(violations: &[Violation]) -> Result<[Named; 2], Error> {
         ]);
     }
     rest(&mut listed, sorted.len());
-    Ok([
-        ("violations", counts.some("previous.violations")),
-        ("violation_paths", listed.some("previous.violations")),
-    ])
+    let left_out = sorted.keys().skip(CAP).map(|(path, ..)| path.len());
+    let (layer, field) = ("violation-paths", "previous.violations");
+    let left_out = Omission::capped(layer, field, sorted.len().min(CAP), left_out);
+    let pieces = [
+        ("violations", counts.some(field)),
+        ("violation_paths", listed.some(field)),
+    ];
+    Ok((pieces, left_out))
 }
 
-fn changed_pieces(changed: &[String]) -> Result<[Named; 2], Error> {
+fn changed_pieces(changed: &[String]) -> Result<([Named; 2], Option<Omission>), Error> {
     let mut sorted = BTreeMap::new();
     for (at, path) in changed.iter().enumerate() {
         let field = format!("previous.changed_files[{at}]");
@@ -192,10 +219,14 @@ fn changed_pieces(changed: &[String]) -> Result<[Named; 2], Error> {
         listed.value("  - ", &Entry::converted(field, path, normal));
     }
     rest(&mut listed, sorted.len());
-    Ok([
-        ("changed_files", counts.some("previous.changed_files")),
-        ("changed_paths", listed.some("previous.changed_files")),
-    ])
+    let left_out = sorted.keys().skip(CAP).map(String::len);
+    let (layer, field) = ("changed-paths", "previous.changed_files");
+    let left_out = Omission::capped(layer, field, sorted.len().min(CAP), left_out);
+    let pieces = [
+        ("changed_files", counts.some(field)),
+        ("changed_paths", listed.some(field)),
+    ];
+    Ok((pieces, left_out))
 }
 
 fn rest(lines: &mut Lines, number: usize) {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::task::Approval;
+use crate::task::{Approval, CheckStatus};
 use crate::{Error, ErrorKind};
 
 /// The checked input.
@@ -101,7 +101,7 @@ pub(super) enum Kind {
 #[derive(Debug, Deserialize)]
 pub(super) struct Check {
     pub(super) name: String,
-    pub(super) status: String,
+    pub(super) status: CheckStatus,
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,8 +122,22 @@ impl RunInput {
             );
             return Err(bad(detail));
         }
-        serde_json::from_value(Value::Object(fields.clone()))
-            .map_err(|error| bad(error.to_string()))
+        let mut input: Self = serde_json::from_value(Value::Object(fields.clone()))
+            .map_err(|error| bad(error.to_string()))?;
+        // A number that is read through a type loses the way in which its exponent was written.
+        let given = |object: &str, name: &str| fields.get(object)?.get(name).cloned();
+        if let Some(id) = given("task", "id") {
+            input.task.id = Id(id);
+        }
+        let config = |object: &str| match given(object, "config") {
+            Some(Value::Object(config)) => Some(config),
+            _ => None,
+        };
+        input.environment.config = config("environment");
+        if let Some(profile) = &mut input.profile {
+            profile.config = config("profile");
+        }
+        Ok(input)
     }
 
     /// Tells whether the run continues another.
@@ -151,13 +165,12 @@ impl RunInput {
         }
     }
 
-    /// Returns what may not be touched and the field it stands in.
-    pub(super) fn exclude(&self) -> (&'static str, &[String]) {
-        match (&self.scope.exclude, &self.profile) {
-            (Some(exclude), _) => ("scope.exclude", exclude),
-            (None, Some(profile)) => ("profile.default_exclude", &profile.default_exclude),
-            (None, None) => ("scope.exclude", &[]),
-        }
+    /// Returns what may not be touched, by the field it stands in: what the profile excludes, and what the input adds.
+    pub(super) fn excludes(&self) -> [(&'static str, &[String]); 2] {
+        let profile = self.profile.as_ref();
+        let profile = profile.map_or(&[][..], |profile| &profile.default_exclude);
+        let own = self.scope.exclude.as_deref().unwrap_or_default();
+        [("profile.default_exclude", profile), ("scope.exclude", own)]
     }
 
     /// Returns what to read first, each with its field.

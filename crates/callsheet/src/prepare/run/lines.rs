@@ -45,11 +45,12 @@ impl Entry {
         entries
     }
 
-    /// Returns the texts of a list, each once, sorted by bytes.
-    pub(super) fn sorted(field: &str, texts: &[String]) -> Vec<Self> {
-        let entries = Self::list(field, texts).into_iter();
-        let sorted: BTreeMap<String, Self> =
-            entries.map(|entry| (entry.text.clone(), entry)).collect();
+    /// Returns entries sorted by the bytes of their texts, the first of each text.
+    pub(super) fn sorted(entries: Vec<Self>) -> Vec<Self> {
+        let mut sorted: BTreeMap<String, Self> = BTreeMap::new();
+        for entry in entries {
+            sorted.entry(entry.text.clone()).or_insert(entry);
+        }
         sorted.into_values().collect()
     }
 

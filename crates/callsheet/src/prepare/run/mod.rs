@@ -56,8 +56,9 @@ pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error>
     );
     let mut omissions = Vec::new();
     if let Some(previous) = &input.previous {
-        omissions = digest::omissions(previous);
-        for (name, piece) in digest::pieces(previous)? {
+        let digest = digest::digest(previous)?;
+        omissions = digest.omissions;
+        for (name, piece) in digest.pieces {
             add(name, piece);
         }
     }
@@ -141,16 +142,19 @@ fn constraints(input: &RunInput) -> Result<Piece, Error> {
     let (field, write) = input.write();
     ScopeGlobs::new(field, write)?;
     let mut lines = Lines::default();
-    let write = Entry::sorted(field, write);
+    let write = Entry::sorted(Entry::list(field, write));
     for entry in &write {
         lines.value("- write: ", entry);
     }
     if write.is_empty() {
         lines.fixed("- write: (nothing)");
     }
-    let (field, exclude) = input.exclude();
-    ScopeGlobs::new(field, exclude)?;
-    for entry in Entry::sorted(field, exclude) {
+    let mut excluded = Vec::new();
+    for (field, exclude) in input.excludes() {
+        ScopeGlobs::new(field, exclude)?;
+        excluded.extend(Entry::list(field, exclude));
+    }
+    for entry in Entry::sorted(excluded) {
         lines.value("- exclude: ", &entry);
     }
     Ok(lines.piece("scope"))

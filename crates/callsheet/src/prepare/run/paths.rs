@@ -1,5 +1,6 @@
 //! Paths that reach a prompt: relative to the root, normalised, with `/` between their parts.
 
+use crate::scope::URL;
 use crate::{Error, ErrorKind};
 
 /// Returns the normalised path of something to read first.
@@ -31,6 +32,9 @@ pub(super) fn relative(field: &str, path: &str) -> Result<String, Error> {
     let bad = |why: &str| Err(refused(field, path, why));
     if crate::text::strip(path).is_empty() {
         return bad("it is empty");
+    }
+    if path.contains("://") {
+        return bad(URL);
     }
     if path.starts_with(['/', '\\']) || has_drive(path) {
         return bad("it must be relative to the root");
@@ -75,7 +79,23 @@ mod tests {
             assert_eq!(relative("f", path).unwrap(), normal);
         }
         for path in [
-            "", " ", "/etc", "../a", "a/../b", ".", "./", "C:/x", "c:\\x", "..\\a", "\\\\host",
+            "",
+            " ",
+            "/etc",
+            "../a",
+            "a/../b",
+            ".",
+            "./",
+            "C:/x",
+            "c:\\x",
+            "..\\a",
+            "\\\\host",
+            "https://x.y/z",
+            "file:///etc",
+            "X+y.z-1://a",
+            " http://a",
+            "docs/a://b",
+            "://a",
         ] {
             assert!(entry_point("f", path).is_err(), "{path}");
             assert!(relative("f", path).is_err(), "{path}");

@@ -32,17 +32,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "description = 'x'\nshape 1\n",
         "2: key with no value, expected `=`",
     ),
-    (
-        "separator = 1\n",
-        "1: invalid type: integer `1`, expected a string",
-    ),
+    ("separator = 1\n", "1: expected text, found `1`"),
     (
         "shape = 'json'\n",
-        "1: unknown variant `json`, expected one of `text`, `system`, `messages`",
+        "1: unknown value `json`, expected one of `text`, `system`, `messages`",
     ),
     (
         "\nprepare = 'magic'\n",
-        "2: unknown variant `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
+        "2: unknown value `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",
@@ -54,7 +51,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "missing = 'strict'\n",
-        "1: unknown variant `strict`, expected one of `empty`, `keep`, `error`",
+        "1: unknown value `strict`, expected one of `empty`, `keep`, `error`",
     ),
     ("[[layers]]\ntext = 'A'\n", "1: missing field `name`"),
     (
@@ -119,28 +116,28 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[[layers]]\nname = 'a'\ntext = 'A'\npriority = 'high'\n",
-        "4: invalid value: string \"high\", expected \"required\" or a number from 0",
+        "4: expected \"required\" or a number from 0, found the text `high`",
     ),
     (
         "[[layers]]\nname = 'a'\ntext = 'A'\npriority = -1\n",
-        "4: invalid value: integer `-1`, expected \"required\" or a number from 0",
+        "4: expected \"required\" or a number from 0, found `-1`",
     ),
     (
         "[[layers]]\nname = 'a'\ntext = 'A'\npriority = true\n",
-        "4: invalid type: boolean `true`, expected \"required\" or a number from 0",
+        "4: expected \"required\" or a number from 0, found `true`",
     ),
     (
         "redact = 'entrpy'\n",
-        "1: invalid value: string \"entrpy\", expected true, false or \"entropy\"",
+        "1: expected true, false or \"entropy\", found the text `entrpy`",
     ),
     (
         "redact = 1\n",
-        "1: invalid type: integer `1`, expected true, false or \"entropy\"",
+        "1: expected true, false or \"entropy\", found `1`",
     ),
     ("[warning]\nbytes = 1\n", "1: missing field `message`"),
     (
         "[warning]\nmessage = 'x'\nbytes = -1\n",
-        "3: invalid value: integer `-1`, expected usize",
+        "3: expected a whole number from 0, found `-1`",
     ),
     (
         "[frames.x]\nescpe = 'json'\n",
@@ -212,7 +209,7 @@ fn mistakes_beside_the_recipe_file_are_told_with_their_own_file() {
         (
             "in.json",
             "{\n  \"type\": ,\n}",
-            "recipes/mine/in.json:2: bad JSON: expected value",
+            "recipes/mine/in.json:2: bad JSON: expected a value, found `,`",
         ),
         (
             "in.json",

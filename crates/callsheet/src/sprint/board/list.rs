@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::template::yaml::{self, Kind, Node};
+use crate::document::yaml::{self, Kind, Node};
 use crate::{Error, ErrorKind};
 
 /// A story of a list.

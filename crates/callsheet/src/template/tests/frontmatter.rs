@@ -55,27 +55,27 @@ fn a_header_that_is_no_mapping_is_text() {
     for (header, problem) in [
         (
             "name: [unclosed",
-            "f.md:2: the frontmatter is no valid YAML: unclosed bracket '['",
+            "f.md:2: the frontmatter is no valid YAML: `[` has no `]`",
         ),
         (
             "description: Foo: bar",
-            "f.md:2: the frontmatter is no valid YAML: mapping values are not allowed in this context",
+            "f.md:2: the frontmatter is no valid YAML: `:` cannot stand here; put a text with `: ` in quotes",
         ),
         (
             "name: {{x}}",
-            "f.md:2: the frontmatter is no valid YAML: a key is no plain text",
+            "f.md:2: the frontmatter is no valid YAML: a key is not plain text",
         ),
         (
             "a: b\nname: !!python/object:os.x 1",
-            "f.md:3: the frontmatter is no valid YAML: unsupported tag `!!python/object:os.x`",
+            "f.md:3: the frontmatter is no valid YAML: the tag `!!python/object:os.x` is not known",
         ),
         (
             "name: t\n--- extra",
-            "f.md:3: the frontmatter is no valid YAML: multiple YAML documents detected",
+            "f.md:3: the frontmatter is no valid YAML: a second document begins here (`---`); only one is read",
         ),
         (
             "name: t\n...\nx",
-            "f.md:4: the frontmatter is no valid YAML: multiple YAML documents detected",
+            "f.md:4: the frontmatter is no valid YAML: a second document begins here (`---`); only one is read",
         ),
         ("Hello", "f.md:2: the frontmatter is no mapping"),
         ("\n- a", "f.md:3: the frontmatter is no mapping"),

@@ -45,6 +45,70 @@ fn logic_is_rendered_without_escaping() {
 }
 
 #[test]
+fn numbers_are_printed_as_they_were_written() {
+    let given = r#"{"v": 1.10, "list": [1.1, 1.10, 2.50, 7], "id": 12345678901234567890123, "score": 0.70,
+        "wide": 123456789012345678901234567890123456789012345, "e": 1E5, "huge": [1e400, 1e22, 1.0e22], "zero": 0.00, "minus": -0, "plain": 1.5}"#;
+    let given = crate::document::json(given).unwrap();
+    for (body, expected) in [
+        (
+            "{{ v }} {{ id }} {{ wide }} {{ e }} {{ minus }} {{ plain }}",
+            "1.10 12345678901234567890123 123456789012345678901234567890123456789012345 1E5 -0 1.5",
+        ),
+        (
+            "{{ list }}|{% for v in list %}{{ v }} {% endfor %}",
+            "[1.1, 1.10, 2.50, 7]|1.1 1.10 2.50 7 ",
+        ),
+        (
+            "{{ 'v' ~ v }}{{ list|join('/') }}{{ v|string }}",
+            "v1.101.1/1.10/2.50/71.10",
+        ),
+        (
+            "{{ list|tojson }}{{ v|tojson }}{{ {'a<': v, 'number': 'number'}|tojson }}",
+            "[1.1, 1.10, 2.50, 7]1.10{\"a\\u003c\": 1.10, \"number\": \"number\"}",
+        ),
+        (
+            "{{ huge|join(' ') }} {{ huge|tojson }}",
+            "1e400 1e22 1.0e22 [1e400, 1e22, 1.0e22]",
+        ),
+        ("{{ [v]|tojson(indent=2) }}", "[\n  1.10\n]"),
+        (
+            "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(v) }}{% if not zero %}{{ zero }}{% endif %}",
+            "1.100.00",
+        ),
+        (
+            "{{ v * 2 }} {{ v }} {{ id + 1 }}",
+            "2.2 1.10 12345678901234567890124",
+        ),
+        (
+            "{% if score >= 0.8 %}pass{% else %}fail{% endif %} {{ score }}",
+            "fail 0.70",
+        ),
+        (
+            "{{ list|sum }} {{ score * 10 }} {{ 0.25 + 0.5 }}",
+            "11.7 7.0 0.75",
+        ),
+    ] {
+        assert_eq!(render(body, given.clone()).unwrap(), expected, "{body}");
+    }
+    assert_eq!(
+        render(
+            "{{ v + 1 }} {% for v in list %}{{ v }} {% endfor %}",
+            given.clone()
+        )
+        .unwrap(),
+        "2.1 1.1 1.10 2.50 7 "
+    );
+    assert_eq!(
+        render(
+            "{{ list|sum }}{% for v in list %}{{ v }}{% endfor %}",
+            given
+        )
+        .unwrap_err(),
+        "t.md:4: invalid operation: the number `1.1` is given in two ways of writing; put them in quotes"
+    );
+}
+
+#[test]
 fn errors_name_the_line_in_the_file() {
     for (body, given, expected) in [
         (

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
+use crate::document;
 
 /// What one answer may be like.
 #[derive(Clone, Debug)]
@@ -141,7 +142,7 @@ proptest! {
         let mut events = Vec::new();
         for input in &world.journal {
             let text = serde_json::to_string(input).unwrap();
-            let (next, step) = again.step(serde_json::from_str(&text).unwrap()).unwrap();
+            let (next, step) = again.step(document::typed(document::json(&text).unwrap()).unwrap()).unwrap();
             again = next;
             events.extend(step.events);
         }

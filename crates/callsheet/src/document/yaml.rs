@@ -1,11 +1,15 @@
-//! YAML as a tree whose scalars are the text that was written: `1.10` stays `1.10`, `yes` stays `yes`.
+//! YAML as a value, or as a tree whose scalars are the text that was written: `1.10` stays `1.10`, `yes` stays `yes`.
 //!
 //! The parser's resource budgets stay on: an alias bomb or a deep nest is malformed, never a hang.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
+
+use super::number::number;
+use super::{Malformed, words};
 
 /// A value and the line it stands in, counted from 1.
 #[derive(Debug)]
@@ -31,52 +35,35 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
-/// Why a text is no YAML, and in which line.
-#[derive(Debug)]
-pub(crate) struct Malformed {
-    pub(crate) line: Option<usize>,
-    pub(crate) reason: String,
-}
-
 /// How deep values may nest. Each level costs the parser's stack dearly; its own limit does not fit a small thread.
-const DEPTH_LIMIT: usize = 16;
+const DEPTH_LIMIT: usize = 32;
 
 /// Returns the tree of the one document in `text`; nothing if there are only comments and blanks.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, Malformed> {
+    raw(text, DuplicateKeyPolicy::LastWins)?
+        .map(|raw| node(text, raw))
+        .transpose()
+}
+
+/// Returns the value of the one document in `text`; null if there are only comments and blanks.
+///
+/// What is a number in JSON is a number, with the digits that were written. Anything else that YAML takes for a number
+/// (`007`, `0x1F`, `1_000`, `+5`, `.inf`) is the text that was written.
+pub fn yaml(text: &str) -> Result<Value, Malformed> {
+    let raw = raw(text, DuplicateKeyPolicy::Error)?;
+    raw.map_or(Ok(Value::Null), |raw| value(text, raw))
+}
+
+fn raw(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Option<Spanned<Raw>>, Malformed> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: DEPTH_LIMIT },
         strict_booleans: true,
-        duplicate_keys: DuplicateKeyPolicy::LastWins,
+        duplicate_keys: duplicate_keys,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         reject_unsupported_tags: true,
         with_snippet: false,
     };
-    let parsed: Option<Spanned<Raw>> =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| Malformed {
-            line: error
-                .location()
-                .and_then(|at| usize::try_from(at.line()).ok()),
-            reason: reason(&error.to_string()),
-        })?;
-    parsed.map(|raw| node(text, raw)).transpose()
-}
-
-/// Returns the typed value of the one document in `text`; null if there are only comments and blanks.
-pub(crate) fn value(text: &str) -> Result<serde_json::Value, Malformed> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: DEPTH_LIMIT },
-        strict_booleans: true,
-        reject_unsupported_tags: true,
-        with_snippet: false,
-    };
-    let parsed: Option<serde_json::Value> = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Malformed {
-            line: error
-                .location()
-                .and_then(|at| usize::try_from(at.line()).ok()),
-            reason: reason(&error.to_string()),
-        })?;
-    Ok(parsed.unwrap_or_default())
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| words::yaml(&error))
 }
 
 /// Returns the last value of `key`, as duplicate keys overwrite each other.
@@ -84,36 +71,48 @@ pub(crate) fn get<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().rev().find(|entry| entry.key == key)
 }
 
-fn reason(message: &str) -> String {
-    if message.starts_with("budget breached") || message.starts_with("recursion limit") {
-        return "too large or too deeply nested".to_owned();
-    }
-    let end = [" at line ", "; "]
-        .iter()
-        .filter_map(|stop| message.find(stop))
-        .min()
-        .unwrap_or(message.len());
-    message[..end].to_owned()
-}
-
-/// A value as the parser sees it; the text of a typed scalar is found again by its span.
+/// A value as the parser sees it; the text of a truth value or number is found again by its span.
 enum Raw {
     Null,
-    Typed,
+    Bool(bool),
+    Number,
     Text(String),
     List(Vec<Spanned<Self>>),
     Map(Vec<(Spanned<Self>, Spanned<Self>)>),
 }
 
+fn line(raw: &Spanned<Raw>) -> usize {
+    usize::try_from(raw.referenced.line()).unwrap_or(1)
+}
+
+fn value(text: &str, raw: Spanned<Raw>) -> Result<Value, Malformed> {
+    Ok(match raw.value {
+        Raw::Null => Value::Null,
+        Raw::Bool(truth) => Value::Bool(truth),
+        Raw::Text(scalar) => Value::String(scalar),
+        Raw::Number => {
+            let written = written(text, &raw)?;
+            number(&written).map_or(Value::String(written), Value::Number)
+        }
+        Raw::List(items) => {
+            let items = items.into_iter().map(|item| value(text, item));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        Raw::Map(entries) => {
+            let fields = entries
+                .into_iter()
+                .map(|(name, field)| Ok((key(text, name)?, value(text, field)?)));
+            Value::Object(fields.collect::<Result<_, _>>()?)
+        }
+    })
+}
+
 fn node(text: &str, raw: Spanned<Raw>) -> Result<Node, Malformed> {
-    let line = usize::try_from(raw.referenced.line()).unwrap_or(1);
+    let line = line(&raw);
     let kind = match raw.value {
         Raw::Null => Kind::Null,
         Raw::Text(scalar) => Kind::Scalar(scalar),
-        Raw::Typed => Kind::Scalar(written(text, raw.defined.span()).ok_or_else(|| Malformed {
-            line: Some(line),
-            reason: "a value has no text".to_owned(),
-        })?),
+        Raw::Bool(_) | Raw::Number => Kind::Scalar(written(text, &raw)?),
         Raw::List(items) => Kind::List(
             items
                 .into_iter()
@@ -130,30 +129,34 @@ fn node(text: &str, raw: Spanned<Raw>) -> Result<Node, Malformed> {
     Ok(Node { line, kind })
 }
 
-fn entry(text: &str, key: Spanned<Raw>, value: Spanned<Raw>) -> Result<Entry, Malformed> {
-    let key = node(text, key)?;
-    let line = key.line;
-    let name = match key.kind {
-        Kind::Null => String::new(),
-        Kind::Scalar(name) => name,
-        Kind::List(_) | Kind::Map(_) => {
-            return Err(Malformed {
-                line: Some(line),
-                reason: "a key is no plain text".to_owned(),
-            });
-        }
-    };
+fn entry(text: &str, name: Spanned<Raw>, value: Spanned<Raw>) -> Result<Entry, Malformed> {
     Ok(Entry {
-        key: name,
-        line,
+        line: line(&name),
+        key: key(text, name)?,
         value: node(text, value)?,
     })
 }
 
-fn written(text: &str, span: serde_saphyr::Span) -> Option<String> {
-    let start = usize::try_from(span.byte_offset()?).ok()?;
-    let len = usize::try_from(span.byte_len()?).ok()?;
-    text.get(start..start.checked_add(len)?).map(str::to_owned)
+fn key(text: &str, raw: Spanned<Raw>) -> Result<String, Malformed> {
+    let line = line(&raw);
+    match raw.value {
+        Raw::Null => Ok(String::new()),
+        Raw::Text(name) => Ok(name),
+        Raw::Bool(_) | Raw::Number => written(text, &raw),
+        Raw::List(_) | Raw::Map(_) => Err(Malformed::at(line, "a key is not plain text")),
+    }
+}
+
+/// Returns the text of a scalar; quotes stand around it where a tag makes it a number.
+fn written(text: &str, raw: &Spanned<Raw>) -> Result<String, Malformed> {
+    let span = raw.defined.span();
+    let range = || {
+        let start = usize::try_from(span.byte_offset()?).ok()?;
+        let len = usize::try_from(span.byte_len()?).ok()?;
+        text.get(start..start.checked_add(len)?)
+    };
+    let found = range().ok_or_else(|| Malformed::at(line(raw), "a value has no text"))?;
+    Ok(found.trim_matches(['"', '\'']).to_owned())
 }
 
 impl<'de> Deserialize<'de> for Raw {
@@ -175,20 +178,20 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+    fn visit_bool<E>(self, truth: bool) -> Result<Raw, E> {
+        Ok(Raw::Bool(truth))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+        Ok(Raw::Number)
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+        Ok(Raw::Number)
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+        Ok(Raw::Number)
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
