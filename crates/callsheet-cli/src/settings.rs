@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::ErrorKind;
 pub(crate) use callsheet::settings::FILE;
-use callsheet::settings::{PromptSettings, VARIABLE_PREFIX};
+use callsheet::settings::PromptSettings;
 use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
 use serde::Deserialize;
@@ -175,10 +175,12 @@ impl Settings {
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, Failure> {
         for (name, value) in variables {
-            match name.strip_prefix(VARIABLE_PREFIX) {
+            match name.as_str() {
                 // Set to nothing it takes the address of the file away.
-                Some("STORE") => self.store = (!value.is_empty()).then_some(StoreAddress(value)),
-                Some("PROJECT") => self.project = Some(value),
+                "CALLSHEET_STORE" => {
+                    self.store = (!value.is_empty()).then_some(StoreAddress(value));
+                }
+                "CALLSHEET_PROJECT" => self.project = Some(value),
                 _ => self.prompt.set_variable(&name, &value)?,
             }
         }

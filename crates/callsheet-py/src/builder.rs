@@ -1,16 +1,18 @@
 //! The prompt builder behind the Python class.
 //!
-//! The class asks managers and makes texts of values; what it was told comes here. A lock makes a builder safe to share,
-//! and is only ever taken by threads that have let go of Python.
+//! The class asks managers and makes texts of values; what it was told comes here. A lock makes a builder safe to share.
+//! Nobody waits for it while holding on to Python: what is quick tries it once, everything else lets go first.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use callsheet::template::Missing;
+use callsheet::template::{DiagnosticKind, Missing};
 use callsheet::{
-    Error, ErrorKind, MemorySource, Options, ProjectContext, PromptBuilder, RuleSource,
+    Error, ErrorKind, MemorySource, Options, ProjectContext, PromptBuilder, RuleSource, Stored,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use serde_json::{Map, Value};
 
 use crate::composition::Composition;
@@ -27,6 +29,8 @@ pub(crate) struct Builder {
     inner: Mutex<PromptBuilder>,
     memory: Told,
     rules: Told,
+    project_id: String,
+    prompts_dir: Option<PathBuf>,
 }
 
 /// What a manager of Python said last.
@@ -77,6 +81,19 @@ impl Builder {
         let done = py.detach(|| work(&mut locked(&self.inner)));
         done.map_err(|error| exception(py, &error, Opening::Sentence))
     }
+
+    /// Does what takes less time than letting go of Python, unless another thread is at work here.
+    fn quickly<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut PromptBuilder) -> T + Send,
+    ) -> T {
+        match self.inner.try_lock() {
+            Ok(mut builder) => work(&mut builder),
+            Err(TryLockError::Poisoned(poisoned)) => work(&mut poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => py.detach(|| work(&mut locked(&self.inner))),
+        }
+    }
 }
 
 #[pymethods]
@@ -85,17 +102,32 @@ impl Builder {
     fn new(project_id: String, prompts_dir: Option<PathBuf>) -> Self {
         let (memory, rules) = (Told::nothing(), Told::nothing());
         let mut builder = PromptBuilder::new()
-            .with_project_id(project_id)
+            .with_project_id(&project_id)
             .with_memory(memory.clone())
             .with_rules(rules.clone());
-        if let Some(folder) = prompts_dir {
+        if let Some(folder) = &prompts_dir {
             builder = builder.with_prompts_dir(folder);
         }
         Self {
             inner: Mutex::new(builder),
             memory,
             rules,
+            project_id,
+            prompts_dir,
         }
+    }
+
+    /// Reads the templates, and returns what is in their directory and cannot be taken.
+    fn read_templates(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |builder| {
+            let told = builder.templates().diagnostics().iter();
+            let refused = told.filter(|one| one.kind == DiagnosticKind::Unreadable);
+            Ok(refused.map(ToString::to_string).collect())
+        })
+    }
+
+    fn set_identity_text(&self, py: Python<'_>, name: &str, text: Option<&str>) {
+        self.quickly(py, |builder| builder.set_identity_text(name, text));
     }
 
     fn set_identity(
@@ -163,18 +195,12 @@ impl Builder {
         })
     }
 
-    fn add_context(&self, py: Python<'_>, name: &str, content: &str) -> PyResult<()> {
-        self.with(py, |builder| {
-            builder.add_context(name, content);
-            Ok(())
-        })
+    fn add_context(&self, py: Python<'_>, name: &str, content: &str) {
+        self.quickly(py, |builder| builder.add_context(name, content));
     }
 
-    fn add_lines(&self, py: Python<'_>, name: &str, lines: Pairs) -> PyResult<()> {
-        self.with(py, |builder| {
-            builder.add_context_lines(name, lines);
-            Ok(())
-        })
+    fn add_lines(&self, py: Python<'_>, name: &str, lines: Pairs) {
+        self.quickly(py, |builder| builder.add_context_lines(name, lines));
     }
 
     fn add_depth(
@@ -184,23 +210,31 @@ impl Builder {
         missing: &str,
     ) -> PyResult<()> {
         let missing = rule(py, missing)?;
-        let number = |number: i128| {
-            i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
-        };
-        let mut data: Map<String, Value> = numbers
-            .into_iter()
-            .map(|(name, found)| (name, number(found)))
-            .collect();
-        // Data without any of the numbers still asks for rules, those of the outermost task.
-        data.entry("depth").or_insert_with(|| Value::from(0));
+        let data = depths(numbers);
         self.with(py, |builder| {
             builder.set_missing(missing);
             builder.add_context_section("task_depth", &data)
         })
     }
 
+    /// Returns the template of the execution rules for a depth, and its variables.
+    fn execution_rules(
+        &self,
+        py: Python<'_>,
+        numbers: Vec<(String, i128)>,
+    ) -> PyResult<(&'static str, BTreeMap<String, String>)> {
+        let data = depths(numbers);
+        let (template, variables) = self.with(py, |builder| builder.execution_rules(&data))?;
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name, text(value)));
+        Ok((template, variables.collect()))
+    }
+
     fn build(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |builder| builder.build_task_prompt())
+        self.quickly(py, |builder| builder.build_task_prompt())
+            .map_err(|error| exception(py, &error, Opening::Sentence))
     }
 
     fn compose(&self, py: Python<'_>, tools: &Bound<'_, PyAny>) -> PyResult<Composition> {
@@ -213,6 +247,47 @@ impl Builder {
         })?;
         Ok(Composition::new(composed, Vec::new()).with_tools(given))
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restored = py
+            .import("callsheet._native")?
+            .getattr("restored_builder")?;
+        let stored = self.with(py, |builder| Ok(builder.stored()))?;
+        // Texts, numbers and maps with texts as keys: serialising them cannot fail.
+        let stored = py.detach(|| serde_json::to_string(&stored).unwrap_or_default());
+        let state = (&self.project_id, &self.prompts_dir, stored).into_pyobject(py)?;
+        (restored, state).into_pyobject(py)
+    }
+}
+
+/// Returns the builder that was stored.
+#[pyfunction]
+pub(crate) fn restored_builder(
+    py: Python<'_>,
+    project_id: String,
+    prompts_dir: Option<PathBuf>,
+    stored: &str,
+) -> PyResult<Builder> {
+    let builder = Builder::new(project_id, prompts_dir);
+    let stored: Stored = py
+        .detach(|| serde_json::from_str(stored))
+        .map_err(|error| {
+            pyo3::exceptions::PyValueError::new_err(format!("not a stored builder: {error}"))
+        })?;
+    builder.quickly(py, |inner| inner.restore(stored));
+    Ok(builder)
+}
+
+/// Returns the numbers of a depth as data of a section.
+fn depths(numbers: Vec<(String, i128)>) -> Map<String, Value> {
+    let number = |number: i128| {
+        i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
+    };
+    let numbers = numbers.into_iter();
+    let mut data: Map<String, Value> = numbers.map(|(name, found)| (name, number(found))).collect();
+    // Data without any of the numbers still asks for rules, those of the outermost task.
+    data.entry("depth").or_insert_with(|| Value::from(0));
+    data
 }
 
 fn values(pairs: Pairs) -> Map<String, Value> {

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use callsheet::redact::{Key, Level};
-use callsheet::{Budget, Error, Inputs, Options, Root, recipe};
+use callsheet::settings::PromptSettings;
+use callsheet::{Budget, Error, ErrorKind, Options, Reason, Recipe};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::composition::Composition;
-use crate::error::{Opening, exception};
+use crate::error::{Opening, hinted};
+use crate::project::{Project, Variables};
 use crate::tools;
-use crate::value::{Converted, Wide};
+use crate::value::{Converted, Wide, to_python};
 
 /// How a prompt is composed, as the keywords of the Python function say it.
 #[derive(Debug, FromPyObject)]
@@ -49,7 +51,7 @@ impl Redact {
 }
 
 impl Asked {
-    fn options(self) -> Result<Options, Error> {
+    fn options(self, settings: &PromptSettings) -> Result<Options, Error> {
         Ok(Options {
             budget: Budget {
                 bytes: self.byte_budget,
@@ -58,10 +60,10 @@ impl Asked {
             encoding: self.encoding.parse()?,
             count_tokens: self.count_tokens,
             redact: self.redact.level()?,
-            redact_key: self
-                .redact_key
-                .as_deref()
-                .map_or_else(Key::default, Key::derive),
+            redact_key: match self.redact_key.as_deref() {
+                Some(key) => Key::derive(key),
+                None => settings.redact_key(),
+            },
         })
     }
 }
@@ -76,12 +78,91 @@ pub(crate) fn compose(
 ) -> PyResult<Composition> {
     let py = recipe.py();
     let name = recipe.to_str()?.to_owned();
-    let Converted { value, wide } = Converted::new("input", input)?;
+    let Converted { mut value, wide } = Converted::new("input", input)?;
     refuse_wide(&wide)?;
-    let composed = py.detach(|| composed(&name, &value, root, asked));
+    let variables = Variables::read(py);
+    let mut known = None;
+    let composed = py.detach(|| {
+        let project = match root {
+            Some(root) => Project::open(root, &variables)?,
+            None => Project::nowhere(),
+        };
+        known = project.hint(&name);
+        let options = asked.options(project.settings())?;
+        let found = project.recipe(&name)?;
+        project.complete(&found, &mut value);
+        callsheet::compose(found.recipe(), &value, &project.into_inputs(), &options)
+    });
     match composed {
         Ok(composed) => Ok(py.detach(|| Composition::new(composed, wide))),
-        Err(error) => Err(exception(py, &error, Opening::Place)),
+        Err(error) => Err(refused(py, &error, known)),
+    }
+}
+
+/// Composes the recipe `injection`: its text, the events, and what was asked for and is not in it.
+///
+/// A project whose directory does not exist has no files.
+#[pyfunction]
+pub(crate) fn inject<'py>(
+    root: PathBuf,
+    input: &Bound<'py, PyAny>,
+) -> PyResult<(String, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let py = input.py();
+    let Converted { mut value, wide } = Converted::new("input", input)?;
+    refuse_wide(&wide)?;
+    let variables = Variables::read(py);
+    let mut known = None;
+    let composed = py.detach(|| {
+        let project = Project::find(root, &variables)?;
+        known = project.hint("injection");
+        let found = project.recipe("injection")?;
+        project.complete(&found, &mut value);
+        let options = Options {
+            redact_key: project.settings().redact_key(),
+            ..Options::default()
+        };
+        let composed =
+            callsheet::compose(found.recipe(), &value, &project.into_inputs(), &options)?;
+        refuse_unread(found.recipe(), &value, &composed)?;
+        Ok(composed)
+    });
+    let composed = composed.map_err(|error| refused(py, &error, known))?;
+    let events = to_python(py, &json!(composed.events))?;
+    let omissions = to_python(py, &json!(composed.manifest.omissions))?;
+    Ok((composed.text, events, omissions))
+}
+
+/// Makes the exception of a composition; what is known of the input may help where the input is wrong.
+fn refused(py: Python<'_>, error: &Error, known: Option<String>) -> PyErr {
+    let known = known.filter(|_| error.kind() == ErrorKind::BadInput);
+    hinted(py, error, Opening::Place, known)
+}
+
+/// Refuses a text that would be over its limit with the files that are too large to be read.
+fn refuse_unread(
+    recipe: &Recipe,
+    input: &Value,
+    composed: &callsheet::Composition,
+) -> Result<(), Error> {
+    let omissions = composed.manifest.omissions.iter();
+    let too_large = omissions.filter(|omission| omission.reason == Reason::TooLarge);
+    let unread: u64 = too_large.map(|omission| omission.bytes).sum();
+    if unread == 0 {
+        return Ok(());
+    }
+    let size = composed
+        .text
+        .len()
+        .saturating_add(usize::try_from(unread).unwrap_or(usize::MAX));
+    let fields = recipe.check(input)?;
+    let limit = recipe.error.as_ref();
+    match limit.and_then(|limit| Some((limit, limit.bytes(&fields)?))) {
+        Some((limit, most)) if size > most => {
+            let facts = [("size_bytes", size), ("threshold_bytes", most)];
+            let detail = limit.message(&fields, &facts);
+            Err(Error::new(ErrorKind::OverBudget, detail))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -94,17 +175,4 @@ fn refuse_wide(wide: &[Wide]) -> PyResult<()> {
         ))),
         None => Ok(()),
     }
-}
-
-fn composed(
-    name: &str,
-    input: &Value,
-    root: Option<PathBuf>,
-    asked: Asked,
-) -> Result<callsheet::Composition, Error> {
-    let root = root.map(Root::open).transpose()?;
-    let options = asked.options()?;
-    let found = recipe::find(name, root.as_ref())?;
-    let inputs = root.map_or_else(Inputs::nowhere, Inputs::new);
-    callsheet::compose(found.recipe(), input, &inputs, &options)
 }

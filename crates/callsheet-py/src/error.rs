@@ -16,13 +16,30 @@ pub(crate) enum Opening {
 
 /// Makes the exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &Error, opening: Opening) -> PyErr {
-    match instance(py, error, opening) {
+    hinted(py, error, opening, None)
+}
+
+/// Makes the exception for an error about which the caller knows something that may help.
+pub(crate) fn hinted(
+    py: Python<'_>,
+    error: &Error,
+    opening: Opening,
+    known: Option<String>,
+) -> PyErr {
+    let hints: Vec<String> = hint(error).into_iter().chain(known).collect();
+    let hint = (!hints.is_empty()).then(|| hints.join("; "));
+    match instance(py, error, opening, hint) {
         Ok(exception) => PyErr::from_value(exception),
         Err(other) => other,
     }
 }
 
-fn instance<'py>(py: Python<'py>, error: &Error, opening: Opening) -> PyResult<Bound<'py, PyAny>> {
+fn instance<'py>(
+    py: Python<'py>,
+    error: &Error,
+    opening: Opening,
+    hint: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = CLASS.import(py, "callsheet", "Error")?;
     let text = match opening {
@@ -48,7 +65,7 @@ fn instance<'py>(py: Python<'py>, error: &Error, opening: Opening) -> PyResult<B
                 .into_pyobject(py)?
                 .into_any(),
         ),
-        ("hint", hint(error).into_pyobject(py)?.into_any()),
+        ("hint", hint.into_pyobject(py)?.into_any()),
         ("causes", PyTuple::new(py, error.causes())?.into_any()),
     ]
     .into_py_dict(py)?;

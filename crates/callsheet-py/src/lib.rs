@@ -8,6 +8,7 @@ mod builder;
 mod compose;
 mod composition;
 mod error;
+mod project;
 mod tools;
 mod value;
 
@@ -17,9 +18,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::builder::Builder;
+    use super::builder::{Builder, restored_builder};
     #[pymodule_export]
-    use super::compose::compose;
+    use super::compose::{compose, inject};
     #[pymodule_export]
     use super::composition::{Composition, restored};
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
@@ -86,23 +87,36 @@ impl Wide {
 
 impl Converter {
     fn convert(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if let Some(converted) = self.json(value)? {
+            return Ok(converted);
+        }
+        // Models, dataclasses and paths: Python knows what they are.
+        if let Some(converted) = self.json(&plain(value)?)? {
+            return Ok(converted);
+        }
+        let kind = value.get_type().name()?;
+        let told = format!("`{self}`: JSON has no value for a `{kind}`");
+        Err(PyTypeError::new_err(told))
+    }
+
+    /// Converts what JSON has a value for.
+    fn json(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         if value.is_none() {
-            return Ok(Value::Null);
+            return Ok(Some(Value::Null));
         }
         if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Value::from(text.to_str()?));
+            return Ok(Some(Value::from(text.to_str()?)));
         }
         if let Ok(truth) = value.cast::<PyBool>() {
-            return Ok(Value::from(truth.is_true()));
+            return Ok(Some(Value::from(truth.is_true())));
         }
         if let Ok(number) = value.cast::<PyInt>() {
-            return self.integer(number);
+            return self.integer(number).map(Some);
         }
         if let Ok(number) = value.cast::<PyFloat>() {
-            let number = Number::from_f64(number.value());
-            return number.map(Value::Number).ok_or_else(|| {
-                PyValueError::new_err(format!("`{self}`: {value} is no JSON number"))
-            });
+            let number = Number::from_f64(number.value()).map(Value::Number);
+            let bad = || PyValueError::new_err(format!("`{self}`: {value} is no JSON number"));
+            return number.ok_or_else(bad).map(Some);
         }
         if self.path.len() >= MOST_LEVELS {
             let told = format!(
@@ -113,21 +127,15 @@ impl Converter {
         }
         // Snapshots: a list or dict that another thread changes meanwhile does no harm.
         if let Ok(dict) = value.cast::<PyDict>() {
-            return self.object(&dict.items());
+            return self.object(&dict.items()).map(Some);
         }
         if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-            return self.array(value);
+            return self.array(value).map(Some);
         }
         if let Ok(mapping) = value.cast::<PyMapping>() {
-            return self.object(&mapping.items()?);
+            return self.object(&mapping.items()?).map(Some);
         }
-        if value.hasattr("__fspath__")? {
-            let path = value.call_method0("__fspath__")?;
-            return self.convert(&path);
-        }
-        let kind = value.get_type().name()?;
-        let told = format!("`{self}`: JSON has no value for a `{kind}`");
-        Err(PyTypeError::new_err(told))
+        Ok(None)
     }
 
     fn integer(&mut self, number: &Bound<'_, PyInt>) -> PyResult<Value> {
@@ -173,6 +181,14 @@ impl Converter {
         self.path.pop();
         converted
     }
+}
+
+/// Returns a model or a dataclass as a dict and a path as its text; anything else as it is.
+fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static PLAIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    PLAIN
+        .import(value.py(), "callsheet._values", "plain")?
+        .call1((value,))
 }
 
 /// Returns a JSON value as the value that Python's `json` would make of it.

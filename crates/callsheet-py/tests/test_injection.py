@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,58 @@ def test_nothing_found_is_an_event_and_no_error(tmp_path: Path) -> None:
     assert heard(tmp_path, "dev", [])[0] == EMPTY
 
 
+@pytest.mark.parametrize("place", ["missing", "missing/below", "file", "file/below", "dangling", "circle"])
+def test_a_root_that_does_not_exist_has_no_files(write: Write, place: str) -> None:
+    folder = write({"file": "x", "outside.md": "out"})
+    (folder / "dangling").symlink_to("nowhere")
+    (folder / "circle").symlink_to("circle")
+    text, events = heard(folder / place, "dev", ["a-1"], True, True, True, ["b.md"])
+    assert text == EMPTY
+    message = "No file was found to inject for command 'dev'"
+    assert events == [("injection:empty", {"command": "dev", "story_keys": ["a-1"], "message": message})]
+    outside = folder / "outside.md"
+    text = build_prompt_system_append(folder / place, "dev", [], additional_files=[outside], allow_outside=True)
+    assert text == injected((str(outside), "out"))
+    for wrong in ([5], [" "]):
+        with pytest.raises(Error, match=r"^`story_keys\[0\]`"):
+            build_prompt_system_append(folder / place, "dev", wrong)  # type: ignore[arg-type]
+
+
+def test_an_empty_root_is_the_current_directory(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write({f"{IMPLEMENTATION}/a-1.md": "one"}))
+    for root in ("", b"", ".", Path()):
+        assert build_prompt_system_append(root, "dev", ["a-1"]) == injected((f"{IMPLEMENTATION}/a-1.md", "one"))
+
+
+class BytesPath:
+    """A path that `os.fspath` makes bytes of."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return os.fsencode(self.path)
+
+
+def test_paths_of_bytes_are_paths(write: Write) -> None:
+    root = write({f"{IMPLEMENTATION}/a-1.md": "one", "b é.md": "b"})
+    expected = injected((f"{IMPLEMENTATION}/a-1.md", "one"), ("b é.md", "b"))
+    for place in (os.fsencode(root), BytesPath(root)):
+        for file in ("b é.md".encode(), BytesPath(root / "b é.md"), os.fsencode(root / "b é.md")):
+            assert build_prompt_system_append(place, "dev", ["a-1"], additional_files=[file, b""]) == expected
+    with pytest.raises(TypeError, match="^additional_files must be a list of str, not a bytes$"):
+        build_prompt_system_append(root, "dev", [], additional_files=b"x")  # type: ignore[arg-type]
+
+
+def test_a_root_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path) + b"/\xff"
+    os.makedirs(root + b"/" + IMPLEMENTATION.encode())
+    with open(root + b"/" + IMPLEMENTATION.encode() + b"/a-1.md", "w") as file:
+        file.write("one")
+    for place in (root, os.fsdecode(root), Path(os.fsdecode(root))):
+        assert build_prompt_system_append(place, "dev", ["a-1"]) == injected((f"{IMPLEMENTATION}/a-1.md", "one"))
+
+
 def test_what_is_no_text_is_passed_over(write: Write) -> None:
     root = write({f"{IMPLEMENTATION}/a-1.md": "one", f"{IMPLEMENTATION}/a-1-bad.md": b"\xff"})
     (root / IMPLEMENTATION / "a-1-gone.md").symlink_to("nowhere")
@@ -164,9 +217,9 @@ def test_arguments_of_a_wrong_type_are_refused(tmp_path: Path) -> None:
         build_prompt_system_append(tmp_path, "dev", None)  # type: ignore[arg-type]
     with pytest.raises(Error, match="^`match`: expected one of `key`, `substring`, found `word`$"):
         build_prompt_system_append(tmp_path, "dev", ["a"], match="word")  # type: ignore[arg-type]
-    with pytest.raises(Error) as caught:
-        build_prompt_system_append(tmp_path / "missing", "dev", ["a"])
-    assert (caught.value.kind, caught.value.file) == ("unreadable", str(tmp_path / "missing"))
+    for root in (None, 5):
+        with pytest.raises(TypeError):
+            build_prompt_system_append(root, "dev", ["a"])  # type: ignore[arg-type]
 
 
 def test_what_is_there_and_not_taken_is_told(write: Write, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Write
 
-from callsheet import Error, PromptBuilder, compose
+from callsheet import Error, PromptBuilder, TemplateWarning, compose
 
 
 def body(write: Write, content: str | bytes, name: str = "stem") -> str | None:
@@ -37,8 +38,44 @@ def test_a_folder_that_is_none_has_no_templates(write: Write) -> None:
 
 def test_a_bad_file_hides_no_other(write: Write) -> None:
     builder = PromptBuilder(prompts_dir=write({"a.md": "A", "bad.md": b"ok\xff", "z.md": "Z"}))
-    assert (builder.get_template("a"), builder.get_template("bad"), builder.get_template("z")) == ("A", None, "Z")
+    with pytest.warns(TemplateWarning, match=r"/bad\.md: no valid UTF-8 at byte 2; the template is skipped$"):
+        assert builder.get_template("a") == "A"
+    assert (builder.get_template("bad"), builder.get_template("z")) == (None, "Z")
     assert [event["type"] for event in builder.compose().events] == ["template:diagnostic"]
+
+
+def test_links_that_lead_out_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("secret")
+    (folder / "a.md").write_text("A")
+    (folder / "inside.md").symlink_to("a.md")
+    (folder / "out.md").symlink_to("../secret.md")
+    (folder / "gone.md").symlink_to("nowhere")
+    builder = PromptBuilder(prompts_dir=folder)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert builder.get_template("out") is None
+        assert builder.get_template("inside") == "A"
+        builder.set_identity("out")
+    assert [(str(one.message), one.category, one.filename) for one in heard] == [
+        (f"{folder}/gone.md: does not exist; the template is skipped", TemplateWarning, __file__),
+        (f"{folder}/out.md: leads out of the root; the template is skipped", TemplateWarning, __file__),
+    ]
+    builder.reload()
+    with pytest.warns(TemplateWarning) as again:
+        builder.add_context_section("task_depth", {"depth": 0})
+    assert [one.filename for one in again] == [__file__, __file__]
+    assert "secret" not in builder.build_task_prompt()
+
+
+def test_a_warning_that_is_an_error_is_raised_once(write: Write) -> None:
+    folder = write({"a.md": "A"})
+    (folder / "out.md").symlink_to("/etc/hostname")
+    builder = PromptBuilder(prompts_dir=folder)
+    with pytest.raises(TemplateWarning):
+        builder.render_template("a")
+    assert builder.render_template("a") == "A"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,15 @@ use crate::{Error, ErrorKind, Recipe};
 /// The file that makes a directory a project.
 pub const FILE: &str = "callsheet.toml";
 
-/// What begins the name of a variable that overrides a setting.
-pub const VARIABLE_PREFIX: &str = "CALLSHEET_";
+/// The variables that override settings of prompts.
+pub const VARIABLES: [&str; 6] = [
+    "CALLSHEET_PROMPTS_DIR",
+    "CALLSHEET_MAX_FILE_BYTES",
+    "CALLSHEET_REDACT_KEY",
+    "CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS",
+    "CALLSHEET_PATHS_PLANNING_ARTIFACTS",
+    "CALLSHEET_PATHS_SPRINT_PROJECT_CONTEXT",
+];
 
 /// What a project sets for its prompts.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -92,13 +99,13 @@ impl PromptSettings {
 
     /// Applies a variable of the environment; one that sets nothing here is ignored.
     pub fn set_variable(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        let place = match name.strip_prefix(VARIABLE_PREFIX) {
-            Some("PROMPTS_DIR") => &mut self.prompts_dir,
-            Some("REDACT_KEY") => &mut self.redact_key,
-            Some("PATHS_IMPLEMENTATION_ARTIFACTS") => &mut self.paths.implementation_artifacts,
-            Some("PATHS_PLANNING_ARTIFACTS") => &mut self.paths.planning_artifacts,
-            Some("PATHS_SPRINT_PROJECT_CONTEXT") => &mut self.paths.sprint_project_context,
-            Some("MAX_FILE_BYTES") => {
+        let place = match name {
+            "CALLSHEET_PROMPTS_DIR" => &mut self.prompts_dir,
+            "CALLSHEET_REDACT_KEY" => &mut self.redact_key,
+            "CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS" => &mut self.paths.implementation_artifacts,
+            "CALLSHEET_PATHS_PLANNING_ARTIFACTS" => &mut self.paths.planning_artifacts,
+            "CALLSHEET_PATHS_SPRINT_PROJECT_CONTEXT" => &mut self.paths.sprint_project_context,
+            "CALLSHEET_MAX_FILE_BYTES" => {
                 let bytes = value.parse().map_err(|_| {
                     let detail = format!("the variable `{name}` is no number of bytes: `{value}`");
                     Error::new(ErrorKind::BadInput, detail)
@@ -208,6 +215,16 @@ mod tests {
                 "paths": {"implementation_artifacts": "b", "planning_artifacts": "p"}})
         );
         assert!(settings.defaults("pack", ["globs"].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn every_variable_sets_something() {
+        let unset = format!("{:?}", PromptSettings::default());
+        for name in VARIABLES {
+            let mut settings = PromptSettings::default();
+            settings.set_variable(name, "7").unwrap();
+            assert_ne!(format!("{settings:?}"), unset, "{name}");
+        }
     }
 
     #[test]

@@ -6,13 +6,14 @@ text, and `compose` runs any recipe. The same inputs give the same bytes as the 
 
 from ._builder import PromptBuilder
 from ._compose import build_prompt_system_append, compose, compose_messages, compose_run
-from ._errors import Error
+from ._errors import Error, TemplateWarning
 from ._native import Composition, __version__
 
 __all__ = [
     "Composition",
     "Error",
     "PromptBuilder",
+    "TemplateWarning",
     "__version__",
     "build_prompt_system_append",
     "compose",
@@ -21,6 +22,6 @@ __all__ = [
 ]
 
 # People and pickles know them by where they are imported from.
-for _public in (Error, PromptBuilder, build_prompt_system_append, compose, compose_messages, compose_run):
+for _public in (Error, PromptBuilder, TemplateWarning, build_prompt_system_append, compose, compose_messages, compose_run):
     _public.__module__ = __name__
 del _public

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any, Literal, SupportsIndex
 
-from . import _managers
+from . import _managers, _values
+from ._errors import TemplateWarning
 from ._native import Builder, Composition
+from ._values import Fields, StrPath
 
 _TASK_DEPTH = "task_depth"
 _DEPTHS = ("depth", "max_depth", "max_steps")
@@ -20,11 +25,14 @@ class PromptBuilder:
     Identity, project context, rules, context and tools; their order is fixed, whatever the order of the calls. Texts
     are joined by an empty line, `---` and an empty line, and layers without text are left out.
 
+    A subclass may override `render_template`, `add_context`, `set_core_tools` and `build`: the other methods call them.
+
     Args:
         project_id: The project that the managers are asked for.
         memory_manager: Any object with `build_context`, sync or async. Without it layer 2 is empty.
         rule_manager: Any object with `get_rules_for_prompt`. It is asked only if `rules` is true.
-        prompts_dir: The folder of the templates. The packaged ones unless it is given.
+        prompts_dir: The folder of the templates. The packaged ones unless it is given. A file in it that cannot be taken,
+            such as a link that leads out of it, is told with a `TemplateWarning`.
         strict: Whether a placeholder without a value is an error.
         missing: What it becomes otherwise: `"empty"` text, or `"keep"` to leave it as it stands.
         rules: Whether layer 3 is on.
@@ -35,7 +43,7 @@ class PromptBuilder:
         project_id: str | None = None,
         memory_manager: Any | None = None,
         rule_manager: Any | None = None,
-        prompts_dir: str | os.PathLike[str] | None = None,
+        prompts_dir: StrPath | None = None,
         *,
         strict: bool = False,
         missing: Literal["empty", "keep"] = "empty",
@@ -46,29 +54,43 @@ class PromptBuilder:
         self._project_id = project_id
         self._memory_manager = memory_manager
         self._rule_manager = rule_manager
-        self._prompts_dir = prompts_dir or None
+        self._prompts_dir = os.fsdecode(prompts_dir) if prompts_dir else None
         self._strict = bool(strict)
         self._missing = missing
         self._rules = bool(rules)
         self._tools: list[Any] = []
+        self._templates_read = False
         self._native = Builder(str(project_id), self._prompts_dir)
 
     def __repr__(self) -> str:
-        folder = None if self._prompts_dir is None else os.fspath(self._prompts_dir)
-        return f"{type(self).__name__}(project_id={self._project_id!r}, prompts_dir={folder!r})"
+        return f"{type(self).__name__}(project_id={self._project_id!r}, prompts_dir={self._prompts_dir!r})"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        raise TypeError("a PromptBuilder is made for one prompt and cannot be pickled; pickle what it builds")
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Returns what a copy is made of; it goes on from here on its own."""
+        reduced: Any = super().__reduce_ex__(max(int(protocol), 2))
+        if not isinstance(reduced, tuple) or len(reduced) < 3:
+            return reduced
+        make, args, state, *rest = reduced
+        # The attributes alone, or with those of a subclass that has slots.
+        fields, *slots = state if isinstance(state, tuple) else (state,)
+        if isinstance(fields, dict) and "_native" in fields:
+            fields = {**fields, "_native": copy.copy(self._native)}
+        return make, args, (fields, *slots) if slots else fields, *rest
 
     def set_identity(
-        self, name: str, variables: Mapping[str, Any] | None = None, *, strict: bool | None = None
+        self, name: str, variables: Fields | None = None, *, strict: bool | None = None
     ) -> None:
         """Renders a template as layer 1, in the place of an earlier one; an unknown name leaves the layer empty.
 
         Raises:
             Error: A placeholder has no value, and the builder or the call is strict; it is a `ValueError`.
         """
-        self._native.set_identity(_name(name), _texts(variables), self._rule(strict))
+        if self._overrides("render_template"):
+            rule = {} if strict is None else {"strict": strict}
+            self._native.set_identity_text(_name(name), self.render_template(name, variables, **rule))
+        else:
+            self._read_templates()
+            self._native.set_identity(_name(name), _texts(variables), self._rule(strict))
 
     async def load_project_context(self) -> None:
         """Asks the memory manager for layer 2.
@@ -109,28 +131,34 @@ class PromptBuilder:
             raise TypeError(f"content must be a str, not a {type(content).__name__}")
         self._native.add_context(_name(name), content)
 
-    def add_context_section(self, name: str, data: Mapping[Any, Any] | None) -> None:
+    def add_context_section(self, name: str, data: Fields | None) -> None:
         """Appends data to layer 4 as Markdown: a title, then a line for each key, with the `str()` of its value.
 
         A section `task_depth` is replaced by execution rules, chosen by `depth`, `max_depth` and `max_steps`.
 
         Raises:
-            TypeError: `data` is no mapping, or a depth no number.
+            TypeError: `data` is no mapping, model or dataclass, or a depth no number.
             ValueError: A depth is no integer, or negative.
         """
         if data is None:
             return
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not a {type(name).__name__}")
-        items = _items("data", data)
+        items = _values.items("data", data)
         if not items:
             return
-        if name == _TASK_DEPTH:
-            numbers = dict(items)
-            depths = [(key, _integer(key, numbers[key])) for key in _DEPTHS if key in numbers]
-            self._native.add_depth(depths, self._rule(None))
-        else:
+        if name != _TASK_DEPTH:
             self._native.add_lines(name, [(str(key), str(value)) for key, value in items])
+            return
+        numbers = dict(items)
+        depths = [(key, _integer(key, numbers[key])) for key in _DEPTHS if key in numbers]
+        if self._overrides("render_template") or self._overrides("add_context"):
+            template, variables = self._native.execution_rules(depths)
+            if rules := self.render_template(template, variables or None):
+                self.add_context("execution_rules", rules)
+        else:
+            self._read_templates()
+            self._native.add_depth(depths, self._rule(None))
 
     def set_core_tools(self, tools: Iterable[Any]) -> None:
         """Sets the tools, layer 5, in the place of earlier ones. They are never part of the text."""
@@ -146,7 +174,7 @@ class PromptBuilder:
 
     def build_task_prompt(self) -> str:
         """Assembles the flat prompt for a task: the text of `build()`."""
-        return self._native.build()
+        return self.build()[0]
 
     def compose(self) -> Composition:
         """Assembles the prompt with everything that explains it; the tools must be JSON values here."""
@@ -154,39 +182,60 @@ class PromptBuilder:
 
     def get_template(self, name: str) -> str | None:
         """Returns the raw body of a template, or `None` for an unknown name."""
+        self._read_templates()
         return self._native.get_template(_name(name))
 
     def render_template(
-        self, name: str, variables: Mapping[str, Any] | None = None, *, strict: bool | None = None
+        self, name: str, variables: Fields | None = None, *, strict: bool | None = None
     ) -> str | None:
         """Renders a template, or returns `None` for an unknown name.
 
         Raises:
             Error: A placeholder has no value, and the builder or the call is strict; it is a `ValueError`.
         """
+        self._read_templates()
         return self._native.render_template(_name(name), _texts(variables), self._rule(strict))
 
     def reload(self) -> None:
         """Forgets the templates that were read; the next access reads them afresh."""
+        self._templates_read = False
         self._native.reload()
+
+    def _read_templates(self) -> None:
+        """Reads the templates before they are first asked for, and tells of those that cannot be taken."""
+        if not self._templates_read:
+            self._templates_read = True
+            for refused in self._native.read_templates():
+                where = os.path.join(self._prompts_dir or "", refused)
+                warnings.warn(f"{where}; the template is skipped", TemplateWarning, stacklevel=_callers_level())
+
+    def _overrides(self, method: str) -> bool:
+        """Tells whether a method is that of a subclass, or one that was put in the place of ours."""
+        return getattr(getattr(self, method), "__func__", None) is not _OWN[method]
 
     def _rule(self, strict: bool | None) -> str:
         return "error" if (self._strict if strict is None else strict) else self._missing
+
+
+# The methods that other methods call; a subclass may have its own.
+_OWN = {method: getattr(PromptBuilder, method) for method in ("render_template", "add_context")}
+
+
+def _callers_level() -> int:
+    """Returns how many frames up the first one is that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _name(name: Any) -> str:
     return "" if name is None else str(name)
 
 
-def _items(what: str, data: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(data, Mapping) and not callable(getattr(data, "items", None)):
-        raise TypeError(f"{what} must be a mapping, not a {type(data).__name__}")
-    return list(data.items())
-
-
 def _texts(variables: Any) -> list[tuple[str, str]]:
     """Returns the values as texts. `None` is no value, and a name that is no text names no placeholder."""
-    items = [] if variables is None else _items("variables", variables)
+    items = [] if variables is None else _values.items("variables", variables)
     return [(name, str(value)) for name, value in items if isinstance(name, str) and value is not None]
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from . import _native
-from ._errors import Error
 from ._native import Composition
-
-StrPath = str | os.PathLike[str]
+from ._values import Fields, StrPath
 
 _AS_IT_IS: dict[str, Any] = {
     "byte_budget": None,
@@ -23,17 +21,30 @@ _AS_IT_IS: dict[str, Any] = {
     "redact_key": None,
 }
 
-
-# What the recipe takes unless its input says otherwise.
-_MOST_BYTES = 153600
-
 # What was asked for, is there, and is not in the text; what does not exist or is no text is passed over in silence.
-_REFUSED = {"outside-root": "leads out of the root", "name-not-utf8": "has a name that is no UTF-8 text"}
+_REFUSED = {
+    "outside-root": "leads out of the root",
+    "name-not-utf8": "has a name that is no UTF-8 text",
+    "too-large": "is over the file size limit",
+}
+
+
+class _Default(int):
+    """A truth value that settings of the project may replace, because nobody has given another."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+
+_TRUE: Any = _Default(True)
+_FALSE: Any = _Default(False)
 
 
 def compose(
     recipe: str,
-    input: Mapping[str, Any],
+    input: Fields,
     *,
     root: StrPath | None = None,
     byte_budget: int | None = None,
@@ -48,14 +59,16 @@ def compose(
     Args:
         recipe: The name of a recipe: one of the project in `callsheet/recipes/`, else one that comes along
             (`injection`, `layers`, `messages`, `pack`, `review`, `run`).
-        input: The fields of the recipe, as they would stand in a JSON document. Paths may be path objects.
-        root: The folder of the project, the only one that is read. The current folder unless it is given.
+        input: The fields of the recipe, as they would stand in a JSON document. Paths may be path objects, and objects
+            dataclasses or models with `model_dump`.
+        root: The folder of the project, the only one that is read. The current folder unless it is given. The settings of
+            its `callsheet.toml` apply, and the `CALLSHEET_…` variables that override them.
         byte_budget: The most bytes; optional sections give way, with a record.
         token_budget: The most tokens; optional sections give way, with a record.
         encoding: The vocabulary that tokens are counted with.
         count_tokens: Whether tokens are counted even where no budget asks for them.
         redact: Whether secrets of known formats become pseudonyms; `"entropy"` takes what looks random, too.
-        redact_key: What the pseudonyms are derived from.
+        redact_key: What the pseudonyms are derived from. The setting of the project unless it is given.
 
     Raises:
         Error: A recipe, input or template is wrong, or the prompt does not fit.
@@ -73,12 +86,12 @@ def compose(
     return _native.compose(recipe, input, _folder(root), asked)
 
 
-def compose_messages(input: Mapping[str, Any], *, root: StrPath | None = None) -> list[dict[str, str]]:
+def compose_messages(input: Fields, *, root: StrPath | None = None) -> list[dict[str, str]]:
     """Composes the recipe `messages` and returns its messages, each with `role` and `content`.
 
     Args:
         input: The fields of the recipe.
-        root: The folder of the project. The current folder unless it is given.
+        root: The folder of the project, whose settings apply. The current folder unless it is given.
 
     Raises:
         Error: The input is wrong.
@@ -86,8 +99,8 @@ def compose_messages(input: Mapping[str, Any], *, root: StrPath | None = None) -
     return _native.compose("messages", input, _folder(root), _AS_IT_IS).messages
 
 
-def compose_run(input: Mapping[str, Any]) -> str:
-    """Composes the recipe `run` and returns the final prompt; no file is read.
+def compose_run(input: Fields) -> str:
+    """Composes the recipe `run` and returns the final prompt; no file is read, and no settings apply.
 
     Args:
         input: The fields of the recipe.
@@ -102,21 +115,22 @@ def build_prompt_system_append(
     project_root: StrPath,
     command_name: str,
     story_keys: Iterable[str],
-    include_project_context: bool = True,
-    include_discovery: bool = False,
-    include_tech_spec: bool = False,
+    include_project_context: bool = _TRUE,
+    include_discovery: bool = _FALSE,
+    include_tech_spec: bool = _FALSE,
     additional_files: Iterable[StrPath] | None = None,
     *,
     on_event: Callable[[str, dict[str, Any]], object] | None = None,
-    match: Literal["key", "substring"] = "key",
-    allow_outside: bool = False,
+    match: Literal["key", "substring"] | None = None,
+    allow_outside: bool | None = None,
 ) -> str:
     """Builds the text to append to a system prompt: the files that belong to some stories, as XML.
 
-    Every call reads the files afresh. What does not exist or is no text is passed over.
+    Every call reads the files afresh. What does not exist or is no text is passed over. What the call does not say is as
+    `[paths]` and `[recipes.injection]` in the `callsheet.toml` of the project say, else as below.
 
     Args:
-        project_root: The folder of the project.
+        project_root: The folder of the project; one that does not exist has no files.
         command_name: The command that the agent runs; named in events and errors only.
         story_keys: Files whose names match any of these keys are injected.
         include_project_context: Whether `sprint-project-context.md` comes first.
@@ -125,41 +139,36 @@ def build_prompt_system_append(
         additional_files: More files, in this order; a relative path is relative to the root.
         on_event: Called with type and payload for each event, such as `injection:warning` or `injection:empty`, and with
             `injection:refused` for a file that is there and was not taken, such as one outside the root.
-        match: `"key"` takes a key only where no letter or digit touches it, `"substring"` anywhere in a name.
-        allow_outside: Whether additional files may lie outside the root.
+        match: `"key"` takes a key only where no letter or digit touches it, `"substring"` anywhere in a name. `"key"` unless
+            it is given.
+        allow_outside: Whether additional files may lie outside the root. They may not unless it is given.
 
     Raises:
         Error: The text is over the limit; it is a `ValueError`.
     """
-    input = {
-        "command_name": command_name,
-        "story_keys": _listed("story_keys", story_keys),
-        "include_project_context": bool(include_project_context),
-        "include_discovery": bool(include_discovery),
-        "include_tech_spec": bool(include_tech_spec),
-        # A path of nothing is the root, and no file.
-        "additional_files": [file for file in _listed("additional_files", additional_files or ()) if file != ""],
-        "match": match,
-        "allow_outside": bool(allow_outside),
+    input: dict[str, Any] = {"command_name": command_name, "story_keys": _listed("story_keys", story_keys)}
+    flags: dict[str, Any] = {
+        "include_project_context": include_project_context,
+        "include_discovery": include_discovery,
+        "include_tech_spec": include_tech_spec,
     }
-    composition = _native.compose("injection", input, os.fspath(project_root), _AS_IT_IS)
-    omissions = composition.manifest["omissions"]
-    unread = sum(omission["bytes"] for omission in omissions if omission["reason"] == "too-large")
-    if unread:
-        # What is too large to be read would not fit either.
-        size = len(composition.text.encode()) + unread
-        raise Error(
-            f"Injection size ({size} bytes) exceeds maximum ({_MOST_BYTES} bytes). "
-            f"Consider reducing included files for command '{command_name}'.",
-            kind="over-budget",
-        )
+    input.update({name: bool(flag) for name, flag in flags.items() if type(flag) is not _Default})
+    if additional_files is not None:
+        files = map(os.fsdecode, _listed("additional_files", additional_files))
+        # A path of nothing is the root, and no file.
+        input["additional_files"] = [file for file in files if file]
+    if match is not None:
+        input["match"] = match
+    if allow_outside is not None:
+        input["allow_outside"] = bool(allow_outside)
+    text, events, omissions = _native.inject(os.fsdecode(project_root) or os.curdir, input)
     if on_event is not None:
-        for event in composition.events:
+        for event in events:
             on_event(event["type"], event["payload"])
         for omission in omissions:
             if omission["reason"] in _REFUSED:
                 on_event("injection:refused", _refusal(command_name, omission))
-    return composition.text
+    return text
 
 
 def _refusal(command_name: str, omission: dict[str, Any]) -> dict[str, Any]:
@@ -169,7 +178,7 @@ def _refusal(command_name: str, omission: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(root: StrPath | None) -> str:
-    return os.curdir if root is None else os.fspath(root)
+    return os.curdir if root is None else os.fsdecode(root) or os.curdir
 
 
 def _amount(name: str, amount: int | None) -> int | None:
@@ -187,6 +196,6 @@ def _typed(name: str, value: Any, kind: type | tuple[type, ...]) -> Any:
 
 def _listed(name: str, items: Iterable[StrPath]) -> list[StrPath]:
     """Returns the items; a text is one, not a list of its letters."""
-    if isinstance(items, str):
-        raise TypeError(f"{name} must be a list of str, not a str")
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"{name} must be a list of str, not a {type(items).__name__}")
     return list(items)

@@ -1,4 +1,4 @@
-"""The exception of the package."""
+"""The exception and the warning of the package."""
 
 from __future__ import annotations
 
@@ -44,3 +44,7 @@ class Error(ValueError):
         # A traceback shows notes below the message; Python has them since 3.11.
         if hint is not None and hasattr(self, "add_note"):
             self.add_note(f"hint: {hint}")
+
+
+class TemplateWarning(UserWarning):
+    """A file of `prompts_dir` is there and is not taken: a link that leads out of it, or what is no text."""

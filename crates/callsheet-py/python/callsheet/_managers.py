@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ._values import call_with_known
+
 
 async def project_context(manager: Any, project_id: Any) -> str | None:
     """Returns what a memory manager knows of a project, or nothing.
@@ -12,7 +14,8 @@ async def project_context(manager: Any, project_id: Any) -> str | None:
     The answer is a text, or an object with `to_context_block` and, as property or method, `is_empty`. Each may be
     a coroutine.
     """
-    answer = await _awaited(_ask(manager.build_context, project_id, {"task": None, "workspace_path": ""}))
+    offered = {"task": None, "workspace_path": ""}
+    answer = await _awaited(call_with_known(manager.build_context, offered, project_id))
     if not answer:
         return None
     if isinstance(answer, str):
@@ -25,18 +28,6 @@ async def project_context(manager: Any, project_id: Any) -> str | None:
 async def rules(manager: Any, project_id: Any, query: str) -> str | None:
     """Returns the rules that a rule manager finds for a query, or nothing."""
     return _text(await _awaited(manager.get_rules_for_prompt(project_id, query)))
-
-
-def _ask(build_context: Any, project_id: Any, offered: dict[str, Any]) -> Any:
-    """Calls with the arguments that the callee has a name for."""
-    try:
-        parameters = inspect.signature(build_context).parameters.values()
-    except (TypeError, ValueError):
-        return build_context(project_id, **offered)
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
-        named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        offered = {name: value for name, value in offered.items() if name in named}
-    return build_context(project_id, **offered)
 
 
 async def _value(member: Any) -> Any:
