@@ -85,7 +85,7 @@ fn filled(
         map: &values,
         prefix: "",
     };
-    let mut out = render_plain(&body, values, &[], Missing::Keep).body;
+    let mut out = render_plain(&body, values, None, Missing::Keep).body;
     if !placed {
         out.push_frame("\n\n");
         let source = Origin::new(OriginKind::Input, USER_INPUT, text);
