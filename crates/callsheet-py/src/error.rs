@@ -58,7 +58,7 @@ fn instance<'py>(py: Python<'py>, error: &Error, opening: Opening) -> PyResult<B
 fn kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::BadRecipe => "bad-recipe",
-        ErrorKind::BadInput => "bad-input",
+        ErrorKind::BadInput | ErrorKind::NoMatch => "bad-input",
         ErrorKind::BadTemplate => "bad-template",
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",

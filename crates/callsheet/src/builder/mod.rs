@@ -22,10 +22,10 @@ use self::piece::{input_piece, section_piece};
 use self::prompts::Prompts;
 use crate::compose::{Composition, Inputs, Options, assemble};
 use crate::inputs::Disk;
+use crate::omission::{Omission, Reason, Refusal};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
-use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
-use crate::trace::Origin;
+use crate::template::{Diagnostic, Missing, Rendered, Template, TemplateSet, Values};
 use crate::{Error, Event};
 
 /// The context section that selects execution rules by depth.
@@ -61,12 +61,14 @@ pub struct PromptBuilder {
     missing: Missing,
     identity: Option<Piece>,
     identity_events: Vec<Event>,
+    identity_lost: Vec<Omission>,
     project_context: Option<ProjectContext>,
     rules: Option<Piece>,
     context: Vec<Piece>,
     sections_added: usize,
     tools: Vec<Value>,
     events: Vec<Event>,
+    lost: Vec<Omission>,
 }
 
 impl PromptBuilder {
@@ -134,12 +136,13 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let others = self.events.len();
+        let (events, lost) = (self.events.len(), self.lost.len());
         self.identity = self.render_piece("identity", name, variables, "identity.variables.")?;
         if self.identity.is_none() {
-            self.events.push(unknown(name, "the identity is empty"));
+            self.lose_template("identity", name, "the identity is empty");
         }
-        self.identity_events = self.events.split_off(others);
+        self.identity_events = self.events.split_off(events);
+        self.identity_lost = self.lost.split_off(lost);
         Ok(())
     }
 
@@ -189,12 +192,24 @@ impl PromptBuilder {
         let message = format!("the layer `{layer}` could not be loaded: {error}");
         let facts = [("layer", Value::from(layer))];
         self.events.push(Event::new(LAYER_FAILED, facts, message));
+        let refusal = Refusal::new(Reason::Unavailable).because(error.to_string());
+        self.lost.push(Omission::refused(layer, layer, refusal));
+    }
+
+    /// Tells that there is no template of a name.
+    fn lose_template(&mut self, layer: &str, name: &str, consequence: &str) {
+        self.events.push(unknown(name, consequence));
+        let why = format!("no template has this name; {consequence}");
+        let refusal = Refusal::new(Reason::Missing).because(why);
+        self.lost.push(Omission::refused(layer, name, refusal));
     }
 
     /// Forgets that a layer failed before.
     fn loaded(&mut self, layer: &str) {
         self.events
             .retain(|event| event.kind != LAYER_FAILED || event.payload["layer"] != layer);
+        let failed = |one: &Omission| one.reason == Reason::Unavailable && one.layer == layer;
+        self.lost.retain(|one| !failed(one));
     }
 
     /// Appends a named block of context; blank content is ignored, and the name is never printed.
@@ -225,9 +240,7 @@ impl PromptBuilder {
             let prefix = format!("{field}.data.");
             match self.render_piece("execution_rules", template, &variables, &prefix)? {
                 Some(piece) => self.context.push(piece),
-                None => self
-                    .events
-                    .push(unknown(template, "there are no execution rules")),
+                None => self.lose_template("context", template, "there are no execution rules"),
             }
             return Ok(());
         }
@@ -298,8 +311,10 @@ impl PromptBuilder {
         let told = read.unwrap_or_default().iter().map(Diagnostic::event);
         let own = self.identity_events.iter().chain(&self.events).cloned();
         prepared.events = told.chain(own).collect();
+        let lost = self.identity_lost.iter().chain(&self.lost).cloned();
+        prepared.omissions = lost.collect();
         let context = self.project_context.as_ref().map(|context| {
-            prepared.omissions.clone_from(&context.omissions);
+            prepared.omissions.extend_from_slice(&context.omissions);
             Piece {
                 name: "project-context".to_owned(),
                 body: context.body.clone(),
@@ -349,7 +364,7 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
         prefix: &str,
-    ) -> Result<Option<(Rendered, Arc<Origin>)>, Error> {
+    ) -> Result<Option<(Rendered, &Template)>, Error> {
         let templates = self.templates();
         let Some(template) = templates.get(name) else {
             return Ok(None);
@@ -359,7 +374,7 @@ impl PromptBuilder {
             prefix,
         };
         let rendered = templates.render(template, values, self.missing)?;
-        Ok(Some((rendered, Arc::clone(&template.source))))
+        Ok(Some((rendered, template)))
     }
 
     fn render_piece(
@@ -369,9 +384,22 @@ impl PromptBuilder {
         variables: &Map<String, Value>,
         prefix: &str,
     ) -> Result<Option<Piece>, Error> {
-        let Some((rendered, source)) = self.render(name, variables, prefix)? else {
+        let Some((rendered, template)) = self.render(name, variables, prefix)? else {
             return Ok(None);
         };
+        let source = Arc::clone(&template.source);
+        let layer = match section {
+            "identity" => "identity",
+            _ => "context",
+        };
+        let needed = rendered.missing.iter().filter(|name| template.needs(name));
+        let asks = format!("`{}` asks for it", source.name);
+        let lost = needed.map(|name| {
+            let refusal = Refusal::new(Reason::NoValue).because(&asks);
+            Omission::refused(layer, name, refusal)
+        });
+        let lost: Vec<Omission> = lost.collect();
+        self.lost.extend(lost);
         self.events.extend(rendered.events(&source.name));
         let piece = Piece {
             name: section.to_owned(),
