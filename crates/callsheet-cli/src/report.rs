@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
 use callsheet::redact::Redaction;
-use callsheet::{Composition, Omission, Reason};
+use callsheet::{Composition, Event, Omission, Reason};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -167,11 +167,26 @@ pub(crate) fn redactions(redactions: &[Redaction], out: Output) {
     out.note(&format!("{what} ({})", kinds.join(", ")));
 }
 
-/// Says what was left out: losses one by one, what rules leave out by number.
+/// Tells whether an event is about something that is told as an omission, too.
+pub(crate) fn is_told(event: &Event, omissions: &[Omission]) -> bool {
+    let fact = |name: &str| event.payload.get(name).and_then(Value::as_str);
+    let (reason, name) = match event.kind.as_str() {
+        "template:missing" => (Reason::NoValue, fact("name")),
+        "template:unknown" => (Reason::Missing, fact("name")),
+        "layer:failed" => (Reason::Unavailable, fact("layer")),
+        _ => return false,
+    };
+    let mut losses = omissions.iter().filter(|omission| omission.is_loss());
+    losses.any(|omission| omission.reason == reason && Some(omission.name.as_str()) == name)
+}
+
+/// Says what was left out: losses one by one, what rules leave out by number. What an optional layer lacks is for those who
+/// want to hear more.
 pub(crate) fn omissions(omissions: &[Omission], out: Output) {
     let verbose = out.talk == Talk::Verbose;
     let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
         .iter()
+        .filter(|omission| verbose || !omission.reason.is_absence() || omission.is_loss())
         .partition(|omission| omission.is_loss() || omission.reason == Reason::Redacted);
     let most = if verbose { losses.len() } else { NAMED_LOSSES };
     for omission in losses.iter().take(most) {

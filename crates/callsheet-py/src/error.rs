@@ -75,7 +75,7 @@ fn instance<'py>(
 fn kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::BadRecipe => "bad-recipe",
-        ErrorKind::BadInput => "bad-input",
+        ErrorKind::BadInput | ErrorKind::NoMatch => "bad-input",
         ErrorKind::BadTemplate => "bad-template",
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",

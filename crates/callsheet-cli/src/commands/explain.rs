@@ -35,7 +35,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let manifest = self.manifest(project)?;
-        for event in &manifest.events {
+        let events = manifest.events.iter();
+        for event in events.filter(|event| !report::is_told(event, &manifest.omissions)) {
             out.warn(&format!("{}: {}", event.kind, event.message()));
         }
         if out.json {

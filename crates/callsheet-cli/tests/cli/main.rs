@@ -19,6 +19,7 @@ mod json;
 mod layers;
 mod limits;
 mod links;
+mod losses;
 mod malformed;
 mod numbers;
 mod pack;

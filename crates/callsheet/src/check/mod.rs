@@ -54,6 +54,14 @@ pub struct Finding {
     pub source_line: Option<usize>,
 }
 
+/// Returns the fields in which the policy of an input can stand.
+pub(crate) fn policies(recipe: &Recipe) -> Vec<&str> {
+    match &recipe.denies {
+        Some(path) => vec![path],
+        None => POLICIES.into_iter().chain([DENIED]).collect(),
+    }
+}
+
 /// Returns what the policy of an input denies: names, and patterns with `*`.
 ///
 /// A list of texts is taken as it is. In an object of groups, one that is `false` or has `enabled: false` denies its

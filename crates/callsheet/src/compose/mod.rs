@@ -92,6 +92,14 @@ impl Options {
     pub(crate) fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
         self.redact.max(recipe.redact).redactor(self.redact_key)
     }
+
+    /// Returns an error without the secrets that it may name.
+    fn redacted(&self, recipe: &Recipe, error: Error) -> Error {
+        match self.redactor(recipe) {
+            Some(redactor) => redactor.error(error),
+            None => error,
+        }
+    }
 }
 
 /// A composed prompt with everything that explains it.
@@ -122,14 +130,24 @@ pub fn compose(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
+    let checked = recipe.check(input).map(drop);
+    let checked = checked.and_then(|()| recipe.check_use(input));
+    checked.map_err(|error| options.redacted(recipe, error))?;
+    compose_again(recipe, input, inputs, options)
+}
+
+/// Composes the prompt of a recipe for an input of which fields may be unused, as when it was sealed.
+pub(crate) fn compose_again(
+    recipe: &Recipe,
+    input: &Value,
+    inputs: &Inputs,
+    options: &Options,
+) -> Result<Composition, Error> {
     let prepare = || {
         let fields = recipe.check(input)?;
         recipe.prepare.run(fields, inputs)
     };
-    let prepared = prepare().map_err(|error| match options.redactor(recipe) {
-        Some(redactor) => redactor.error(error),
-        None => error,
-    })?;
+    let prepared = prepare().map_err(|error| options.redacted(recipe, error))?;
     assemble(recipe, prepared, inputs, options)
 }
 

@@ -81,6 +81,19 @@ impl Preparation {
         }
     }
 
+    /// Returns the built-in recipes whose input it reads.
+    pub(crate) fn recipes(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Injection => &["injection"],
+            Self::Layers => &["layers"],
+            Self::Run => &["run"],
+            Self::Messages => &["messages"],
+            Self::Review => &["review"],
+            Self::Phase => &["sprint/dev-story", "sprint/project-context"],
+        }
+    }
+
     /// Prepares a checked input.
     pub fn run(self, fields: Map<String, Value>, inputs: &Inputs) -> Result<Prepared, Error> {
         let root = inputs.root.as_ref();

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::{Seal, damaged};
+use crate::compose::compose_again;
 use crate::manifest::{ENGINE, Manifest, SectionRecord};
 use crate::redact::{Key, Level};
-use crate::{Composition, Error, Options, compose};
+use crate::{Composition, Error, Options};
 
 /// A prompt that was composed again.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Seal {
     pub fn replay(&self) -> Result<Replay, Error> {
         let sealed = self.inputs()?;
         let (recipe, input) = (sealed.recipe()?, sealed.input()?);
-        let composition = compose(&recipe, &input, &sealed.world()?, &sealed.options())?;
+        let composition = compose_again(&recipe, &input, &sealed.world()?, &sealed.options())?;
         let differences = if self.rendered()? == composition.rendered() {
             self.beside(&composition)?
         } else {
@@ -67,7 +68,7 @@ impl Seal {
             redact_key: key,
             ..sealed.options()
         };
-        let composition = compose(&recipe, &input, &world, &options)?;
+        let composition = compose_again(&recipe, &input, &world, &options)?;
         Self::of(&composition, &recipe, &input, &world, &options)
     }
 

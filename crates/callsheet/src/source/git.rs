@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::diff::{Part, parts};
-use super::{Gathered, Source, World, strings};
+use super::{Gathered, Kind, Read, Source, World, lookup, strings};
 use crate::inputs::{FileText, Globs, Root, TextRule};
 use crate::observe::{Change, ChangedPath, Question};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
-use crate::section::Priority;
+use crate::template::TemplateSet;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
@@ -104,6 +104,10 @@ impl Source for GitStatusSource {
             answer => put(answer, &question, layer, out),
         }
     }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Vec::new())
+    }
 }
 
 /// Returns what stands in the place of a status: the words that readers of such blocks know.
@@ -146,6 +150,10 @@ impl Source for GitLogSource {
         };
         answered(&question, layer, world, out)
     }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([(&self.range_from, Kind::Text)]))
+    }
 }
 
 impl GitLogSource {
@@ -172,6 +180,10 @@ impl Source for GitDiffSource {
         let leave_out = Globs::new(&self.leave_out)?;
         let field = self.paths_from.as_deref();
         let asked = field.map(|field| strings(world.fields, field));
+        if let Some(field) = field.filter(|field| lookup(world.fields, field).is_none()) {
+            out.refuse(layer, field, Refusal::new(Reason::NoValue));
+            return Ok(());
+        }
         let parts = parts(&diff);
         missing(layer, asked.iter().flatten(), &parts, world.root()?, out);
         for Part { path, range, line } in parts {
@@ -199,6 +211,14 @@ impl Source for GitDiffSource {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.range_from, Kind::Text),
+            (&self.staged_from, Kind::Flag),
+            (&self.paths_from, Kind::List),
+        ]))
     }
 }
 
@@ -233,6 +253,13 @@ impl Source for GitFilesSource {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.range_from, Kind::Text),
+            (&self.staged_from, Kind::Flag),
+        ]))
     }
 }
 
@@ -351,7 +378,7 @@ fn refused(
     refusal: Refusal,
     out: &mut Gathered,
 ) -> Result<(), Error> {
-    if layer.priority != Priority::Required {
+    if !layer.must_have(refusal.reason) {
         out.refuse(layer, question.to_string(), refusal);
         return Ok(());
     }

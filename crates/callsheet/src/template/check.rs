@@ -70,11 +70,16 @@ impl Template {
 impl Graph<'_> {
     /// Returns the names that a jinja template and all it pulls in look up; nothing if that cannot be known.
     pub(super) fn lookups(&self, template: &Template) -> Option<BTreeSet<String>> {
+        self.looked_up(template, false)
+    }
+
+    /// Returns the same, with the dotted paths of fields instead of names where they are `nested`.
+    pub(super) fn looked_up(&self, template: &Template, nested: bool) -> Option<BTreeSet<String>> {
         let reached = self.reach(template)?;
         Some(
             reached
                 .iter()
-                .flat_map(|each| lookups(each.body.text()))
+                .flat_map(|each| lookups(each.body.text(), nested))
                 .collect(),
         )
     }

@@ -127,6 +127,14 @@ impl Template {
         self.lists_variables.then_some(self.variables.as_slice())
     }
 
+    /// Tells whether a value of that name is needed: one that is declared and not required can be left out.
+    pub(crate) fn needs(&self, name: &str) -> bool {
+        let mut declared = self.variables.iter();
+        declared
+            .find(|variable| variable.name == name)
+            .is_none_or(|variable| variable.required)
+    }
+
     /// Returns the line in the file of the byte at `offset` of the body.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         self.line_of(crate::error::line_of(self.body.text(), offset))

@@ -149,6 +149,20 @@ impl TemplateSet {
         self.templates.iter()
     }
 
+    /// Returns what a template uses, by dotted paths: its placeholders and what it declares; nothing if that cannot be known.
+    pub(crate) fn looked_up(&self, template: &Template) -> Option<BTreeSet<String>> {
+        let mut used = match template.language {
+            Language::Jinja => Graph::new(&self.templates).looked_up(template, true)?,
+            Language::Plain => {
+                let holes = placeholders(template.body.text()).into_iter();
+                holes.map(|hole| hole.name).collect()
+            }
+        };
+        let declared = template.variables.iter();
+        used.extend(declared.map(|variable| variable.name.clone()));
+        Some(used)
+    }
+
     /// Returns what was wrong when the files were read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
