@@ -14,6 +14,7 @@ mod output;
 mod profiles;
 mod progress;
 mod project;
+mod redaction;
 mod report;
 mod run;
 mod sandbox;

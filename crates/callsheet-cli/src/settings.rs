@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::ErrorKind;
-use callsheet::redact::Key;
+use callsheet::redact::{Key, Rules};
 use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::sandbox;
+use crate::{redaction, sandbox};
 
 /// The file that makes a folder a project.
 pub(crate) const FILE: &str = "callsheet.toml";
@@ -31,6 +31,11 @@ pub(crate) struct Settings {
     pub(crate) max_file_bytes: Option<u64>,
     /// What the pseudonyms of secrets are derived from.
     pub(crate) redact_key: Option<String>,
+    /// What is taken for a secret besides what everybody takes for one.
+    redact: redaction::Settings,
+    /// All that is taken for a secret.
+    #[serde(skip)]
+    pub(crate) redact_rules: Rules,
     /// The server that keeps what is sealed, instead of `.callsheet/callsheet.db`.
     pub(crate) store: Option<StoreAddress>,
     /// The name under which a server keeps this project.
@@ -151,7 +156,8 @@ impl Settings {
                 &error,
             ))
         };
-        let settings: Self = toml::from_str(text).map_err(bad)?;
+        let mut settings: Self = toml::from_str(text).map_err(bad)?;
+        settings.redact_rules = settings.redact.rules(text, file).map_err(refused)?;
         // A table forgets its lines, so that it is read a second time for what is wrong in it.
         toml::from_str::<Changes>(text).map_err(bad)?;
         let known = |name: &&String| !adapter::NAMES.contains(&name.as_str());
@@ -325,7 +331,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[sprint]\nrunner = \"fast\"\nreview_model = \"haiku\"\nhaiku_after_review = 2\nmax_code_review_attempts = 10\nproject_context_max_age_hours = 24\ninjection_warning_kb = 100\ninjection_error_kb = 150\ndefault_max_cycles = 2\nstop = \"cancel\"\nboard = \"a\"\nworkflows = \"a\"\nstory_budget.tokens = 1\nstory_budget.cost_usd = 1.5\nbatch_budget.wall_s = 1\n[sprint.paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\narchived_artifacts = \"a\"\nproject_context = \"a\"\nsprint_project_context = \"a\"\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nredact.rules = [{id = \"a\", regex = \"ab\", keywords = [\"ab\"], entropy = 0.5, mixed = false, block = false, enabled = true, hits = [\"ab\"], misses = [\"ac\"]}]\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[sprint]\nrunner = \"fast\"\nreview_model = \"haiku\"\nhaiku_after_review = 2\nmax_code_review_attempts = 10\nproject_context_max_age_hours = 24\ninjection_warning_kb = 100\ninjection_error_kb = 150\ndefault_max_cycles = 2\nstop = \"cancel\"\nboard = \"a\"\nworkflows = \"a\"\nstory_budget.tokens = 1\nstory_budget.cost_usd = 1.5\nbatch_budget.wall_s = 1\n[sprint.paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\narchived_artifacts = \"a\"\nproject_context = \"a\"\nsprint_project_context = \"a\"\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -343,6 +349,7 @@ mod tests {
                 "prompts_dir",
                 "max_file_bytes",
                 "redact_key",
+                "redact",
                 "store",
                 "project",
                 "paths",

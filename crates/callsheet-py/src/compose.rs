@@ -62,6 +62,7 @@ impl Asked {
                 .redact_key
                 .as_deref()
                 .map_or_else(Key::default, Key::derive),
+            ..Options::default()
         })
     }
 }

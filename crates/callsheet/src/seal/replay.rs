@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Seal, damaged};
 use crate::manifest::{ENGINE, Manifest, SectionRecord};
-use crate::redact::{Key, Level};
+use crate::redact::{Key, Level, Rules};
 use crate::{Composition, Error, Options, compose};
 
 /// A prompt that was composed again.
@@ -39,7 +39,7 @@ impl Seal {
     pub fn replay(&self) -> Result<Replay, Error> {
         let sealed = self.inputs()?;
         let (recipe, input) = (sealed.recipe()?, sealed.input()?);
-        let composition = compose(&recipe, &input, &sealed.world()?, &sealed.options())?;
+        let composition = compose(&recipe, &input, &sealed.world()?, &sealed.options()?)?;
         let differences = if self.rendered()? == composition.rendered() {
             self.beside(&composition)?
         } else {
@@ -52,7 +52,7 @@ impl Seal {
     }
 
     /// Returns the seal of the same prompt without its secrets: composed again, with pseudonyms in their place.
-    pub fn redacted(&self, level: Level, key: Key) -> Result<Self, Error> {
+    pub fn redacted(&self, level: Level, key: Key, rules: &Rules) -> Result<Self, Error> {
         let replay = self.replay()?;
         if let Some(difference) = replay.differences.first() {
             let Difference { what, change, why } = difference;
@@ -62,10 +62,12 @@ impl Seal {
         }
         let sealed = self.inputs()?;
         let (recipe, input, world) = (sealed.recipe()?, sealed.input()?, sealed.world()?);
+        let options = sealed.options()?;
         let options = Options {
-            redact: level.max(sealed.options().redact),
+            redact: level.max(options.redact),
             redact_key: key,
-            ..sealed.options()
+            redact_rules: rules.clone(),
+            ..options
         };
         let composition = compose(&recipe, &input, &world, &options)?;
         Self::of(&composition, &recipe, &input, &world, &options)

@@ -8,7 +8,6 @@ use crate::blocks::{NodeBrief, NodeFile, RunDirective, Transition};
 use crate::mounts::{REDACTED, is_final};
 use crate::omission::Reason;
 use crate::policy::ToolPolicy;
-use crate::redact::cut_at;
 use crate::{Error, ErrorKind};
 
 /// Tells whether the workflow of a run has ended.
@@ -168,7 +167,9 @@ pub(super) fn data(
     let preview = text("preview");
     let most = policy.fs.max_read_bytes.unwrap_or(u64::MAX);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let end = cut_at(preview, preview.floor_char_boundary(most));
+    let end = printer
+        .mounts
+        .cut_at(preview, preview.floor_char_boundary(most));
     if end < preview.len() {
         printer.lost(LAYER, "preview", Reason::Capped, preview.len() - end);
     }
