@@ -172,7 +172,7 @@ fn placeholders_stand_for_passwords_and_are_none() {
         "[password]",
         "***",
         "xxxx",
-        "XXX",
+        "xXx",
         "…",
         "•••",
         "${A}${B}",
