@@ -190,7 +190,8 @@ pub(crate) fn compose_document(
     let inputs = project.inputs(&disk)?;
     let options = &Options {
         redact_key: project.settings.prompt.redact_key(),
-        ..*options
+        redact_rules: project.settings.prompt.redact_rules.clone(),
+        ..options.clone()
     };
     let composed = progress::during("composing", || {
         let composition = compose(recipe, &input, &inputs, options)?;

@@ -64,6 +64,7 @@ impl Asked {
                 Some(key) => Key::derive(key),
                 None => settings.redact_key(),
             },
+            redact_rules: settings.redact_rules.clone(),
         })
     }
 }

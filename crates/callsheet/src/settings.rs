@@ -3,6 +3,8 @@
 //! Text and variables come from the caller; nothing is read here. Of agents, runs and stores only the names of their
 //! settings are known, so that a misspelled one is refused wherever the file is read.
 
+mod redaction;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -10,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::inputs::Root;
-use crate::redact::Key;
+use crate::redact::{Key, Rules};
 use crate::{Error, ErrorKind, Recipe};
 
 /// The file that makes a directory a project.
@@ -36,6 +38,10 @@ pub struct PromptSettings {
     pub max_file_bytes: Option<u64>,
     /// What the pseudonyms of secrets are derived from.
     pub redact_key: Option<String>,
+    redact: redaction::Settings,
+    /// All that is taken for a secret.
+    #[serde(skip)]
+    pub redact_rules: Rules,
     #[serde(rename = "store")]
     _store: IgnoredAny,
     #[serde(rename = "project")]
@@ -94,7 +100,11 @@ pub struct Scope {
 impl PromptSettings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        toml::from_str(text).map_err(|error| Error::toml(ErrorKind::BadInput, file, text, &error))
+        let parsed = toml::from_str(text);
+        let mut settings: Self =
+            parsed.map_err(|error| Error::toml(ErrorKind::BadInput, file, text, &error))?;
+        settings.redact_rules = settings.redact.rules(text, file)?;
+        Ok(settings)
     }
 
     /// Applies a variable of the environment; one that sets nothing here is ignored.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::Seal;
-use callsheet::redact::{Key, Level};
+use callsheet::redact::{Key, Level, Redactor, Rules};
 use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
@@ -61,12 +61,16 @@ impl Args {
             refuse_shared(&[("the bundle", file), ("`--json`", Path::new(STDOUT))])?;
         }
         let opened = store::open(project)?;
-        let key = project.settings.prompt.redact_key();
-        let redaction = Redaction { level, key };
-        let collecting = || self.bundle(&opened, redaction, out);
+        let redaction = Redaction {
+            level,
+            key: project.settings.prompt.redact_key(),
+            rules: project.settings.prompt.redact_rules.clone(),
+        };
+        let collecting = || self.bundle(&opened, &redaction, out);
         let bundle = progress::during("collecting", collecting)?;
         let write = |writer: &mut dyn Write| {
-            let redactor = level.redactor(key);
+            let redactor = redaction.redactor();
+            let redactor = redactor.as_ref();
             let written = progress::during("compressing", || {
                 bundle.write_from(&opened.store, &opened.project, redactor, writer)
             });
@@ -99,7 +103,7 @@ impl Args {
     fn bundle(
         &self,
         opened: &Opened,
-        redaction: Redaction,
+        redaction: &Redaction,
         out: Output,
     ) -> Result<Bundle, Failure> {
         let mut bundle = Bundle {
@@ -111,8 +115,10 @@ impl Args {
             let seal = block_on(opened.store.sealed(&prompt))?;
             let bundled = redaction.prompt(&prompt, seal, out)?;
             if let Some(run) = run {
-                let redactor = redaction.level.redactor(redaction.key);
-                let reading = opened.store.bundled_run(&opened.project, run.id, redactor);
+                let redactor = redaction.redactor();
+                let reading = opened
+                    .store
+                    .bundled_run(&opened.project, run.id, redactor.as_ref());
                 let mut run = reading?;
                 run.run.prompt = bundled.id;
                 bundle.runs.push(run);
@@ -125,21 +131,27 @@ impl Args {
 }
 
 /// What is taken out.
-#[derive(Clone, Copy)]
 struct Redaction {
     level: Level,
     key: Key,
+    rules: Rules,
 }
 
 impl Redaction {
+    fn redactor(&self) -> Option<Redactor> {
+        self.level.redactor(self.key, &self.rules)
+    }
+
     /// Returns a prompt without its secrets, and says where that makes it another one.
-    fn prompt(self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
+    fn prompt(&self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
         let id = prompt.id;
         let seal = match self.level {
             Level::Off => seal,
-            level => seal.redacted(level, self.key).map_err(|error| {
-                Failure::negative(format!("prompt {id} cannot be redacted: {error}"))
-            })?,
+            level => seal
+                .redacted(level, self.key, &self.rules)
+                .map_err(|error| {
+                    Failure::negative(format!("prompt {id} cannot be redacted: {error}"))
+                })?,
         };
         let bundled = Bundled::new(prompt.sealed_at, seal);
         if bundled.id != id {

@@ -189,14 +189,14 @@ impl Store {
         &self,
         project: &Project,
         run: Id,
-        redactor: Option<Redactor>,
+        redactor: Option<&Redactor>,
     ) -> Result<BundledRun, StoreError> {
         let found = {
             let project = project.clone();
             block_on(self.read(move |tx| source::find(tx, &project, run)))?
         };
         let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
-        let cleaner = redactor.map(Cleaner::new);
+        let cleaner = redactor.cloned().map(Cleaner::new);
         source::measured(&mut &*self, source, cleaner.as_ref())
     }
 }

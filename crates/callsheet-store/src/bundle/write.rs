@@ -34,7 +34,7 @@ impl Bundle {
         &self,
         store: &Store,
         project: &Project,
-        redactor: Option<Redactor>,
+        redactor: Option<&Redactor>,
         out: impl Write,
     ) -> io::Result<()> {
         let mut tar = self.archive(out)?;
@@ -46,7 +46,7 @@ impl Bundle {
             let found = block_on(store.read(move |tx| source::find(tx, &of, id)));
             let found = found.map_err(io::Error::other)?;
             let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
-            let cleaner = redactor.map(Cleaner::new);
+            let cleaner = redactor.cloned().map(Cleaner::new);
             let path = format!("{folder}/events.ndjson");
             add_lines(&mut tar, &path, bundled.events, |take| {
                 event_lines(

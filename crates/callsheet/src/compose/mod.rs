@@ -27,7 +27,7 @@ use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
 use crate::recipe::Recipe;
-use crate::redact::{Key, Level, Redactor, Secrets};
+use crate::redact::{Key, Level, Redactor, Rules, Secrets};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -73,7 +73,7 @@ impl Inputs {
 }
 
 /// How a prompt is composed, apart from what goes into it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What may be spent.
     pub budget: Budget,
@@ -85,12 +85,15 @@ pub struct Options {
     pub redact: Level,
     /// The key of these pseudonyms.
     pub redact_key: Key,
+    /// What is taken for a secret.
+    pub redact_rules: Rules,
 }
 
 impl Options {
     /// Returns what takes secrets out of the prompt of a recipe, where somebody asks for it.
     pub(crate) fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
-        self.redact.max(recipe.redact).redactor(self.redact_key)
+        let level = self.redact.max(recipe.redact);
+        level.redactor(self.redact_key, &self.redact_rules)
     }
 
     /// Returns an error without the secrets that it may name.
@@ -145,7 +148,8 @@ pub(crate) fn compose_again(
 ) -> Result<Composition, Error> {
     let prepare = || {
         let fields = recipe.check(input)?;
-        recipe.prepare.run(fields, inputs)
+        let rules = &options.redact_rules;
+        recipe.prepare.run(fields, inputs, rules)
     };
     let prepared = prepare().map_err(|error| options.redacted(recipe, error))?;
     assemble(recipe, prepared, inputs, options)
@@ -159,7 +163,7 @@ pub fn assemble(
     options: &Options,
 ) -> Result<Composition, Error> {
     let redactor = options.redactor(recipe);
-    let assembled = put_together(recipe, prepared, inputs, options, redactor);
+    let assembled = put_together(recipe, prepared, inputs, options, redactor.as_ref());
     assembled.map_err(|error| match redactor {
         Some(redactor) => redactor.error(error),
         None => error,
@@ -171,7 +175,7 @@ fn put_together(
     mut prepared: Prepared,
     inputs: &Inputs,
     options: &Options,
-    redactor: Option<Redactor>,
+    redactor: Option<&Redactor>,
 ) -> Result<Composition, Error> {
     let input = Value::Object(prepared.fields.clone());
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
@@ -217,7 +221,7 @@ fn put_together(
         tokens: options.budget.tokens,
     };
     if let Some(redactor) = redactor {
-        redact_records(&redactor, &mut omissions, &mut events);
+        redact_records(redactor, &mut omissions, &mut events);
     }
     manifest.omissions = omissions;
     manifest.events.clone_from(&events);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::damaged;
 use crate::inputs::{Bodies, Disk, Readings};
 use crate::manifest::RecipeRecord;
-use crate::redact::{Key, Level};
+use crate::redact::{Key, Level, Rule, Rules};
 use crate::tokens::Encoding;
 use crate::{Budget, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
 
@@ -54,7 +54,7 @@ struct SealedRecipe {
     files: BTreeMap<String, Fingerprint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SealedOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +64,9 @@ struct SealedOptions {
     encoding: Encoding,
     count_tokens: bool,
     redact: Level,
+    /// The rules of the project, which come to the built-in ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    redact_rules: Vec<Rule>,
 }
 
 impl SealedInputs {
@@ -103,6 +106,7 @@ impl SealedInputs {
                 encoding: options.encoding,
                 count_tokens: options.count_tokens,
                 redact: options.redact,
+                redact_rules: options.redact_rules.own().to_vec(),
             },
             root: inputs.root.as_ref().map(|root| {
                 let path = root.path().to_string_lossy().into_owned();
@@ -240,9 +244,9 @@ impl SealedInputs {
     }
 
     /// Returns how it was composed; secrets are pseudonyms already, so that no key matters.
-    pub(super) fn options(&self) -> Options {
-        let options = self.options;
-        Options {
+    pub(super) fn options(&self) -> Result<Options, Error> {
+        let options = &self.options;
+        Ok(Options {
             budget: Budget {
                 bytes: options.bytes,
                 tokens: options.tokens,
@@ -251,6 +255,7 @@ impl SealedInputs {
             count_tokens: options.count_tokens,
             redact: options.redact,
             redact_key: Key::default(),
-        }
+            redact_rules: Rules::with(options.redact_rules.clone())?,
+        })
     }
 }

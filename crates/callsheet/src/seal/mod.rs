@@ -82,7 +82,7 @@ impl Seal {
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
         let mut sealed = SealedInputs::of(recipe, input, inputs, options)?;
         sealed.scrubbed = match options.redactor(recipe) {
-            Some(redactor) => scrub::scrub(&mut sealed, redactor, &composition.secrets),
+            Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
             None => false,
         };
         let mut seal = Self {

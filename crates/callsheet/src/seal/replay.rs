@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Seal, damaged};
 use crate::compose::compose_again;
 use crate::manifest::{ENGINE, Manifest, SectionRecord};
-use crate::redact::{Key, Level};
+use crate::redact::{Key, Level, Rules};
 use crate::{Composition, Error, Options};
 
 /// A prompt that was composed again.
@@ -40,7 +40,7 @@ impl Seal {
     pub fn replay(&self) -> Result<Replay, Error> {
         let sealed = self.inputs()?;
         let (recipe, input) = (sealed.recipe()?, sealed.input()?);
-        let composition = compose_again(&recipe, &input, &sealed.world()?, &sealed.options())?;
+        let composition = compose_again(&recipe, &input, &sealed.world()?, &sealed.options()?)?;
         let differences = if self.rendered()? == composition.rendered() {
             self.beside(&composition)?
         } else {
@@ -53,7 +53,7 @@ impl Seal {
     }
 
     /// Returns the seal of the same prompt without its secrets: composed again, with pseudonyms in their place.
-    pub fn redacted(&self, level: Level, key: Key) -> Result<Self, Error> {
+    pub fn redacted(&self, level: Level, key: Key, rules: &Rules) -> Result<Self, Error> {
         let replay = self.replay()?;
         if let Some(difference) = replay.differences.first() {
             let Difference { what, change, why } = difference;
@@ -63,10 +63,12 @@ impl Seal {
         }
         let sealed = self.inputs()?;
         let (recipe, input, world) = (sealed.recipe()?, sealed.input()?, sealed.world()?);
+        let options = sealed.options()?;
         let options = Options {
-            redact: level.max(sealed.options().redact),
+            redact: level.max(options.redact),
             redact_key: key,
-            ..sealed.options()
+            redact_rules: rules.clone(),
+            ..options
         };
         let composition = compose_again(&recipe, &input, &world, &options)?;
         Self::of(&composition, &recipe, &input, &world, &options)

@@ -13,7 +13,7 @@ fn sealed(
     files: &[(&str, &str)],
     recipe: &str,
     input: &Value,
-    options: Options,
+    options: &Options,
 ) -> (Composition, Seal) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -23,8 +23,8 @@ fn sealed(
     }
     let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
     let recipe = built_in(recipe).unwrap().unwrap();
-    let composition = compose(recipe, input, &inputs, &options).unwrap();
-    let seal = Seal::of(&composition, recipe, input, &inputs, &options).unwrap();
+    let composition = compose(recipe, input, &inputs, options).unwrap();
+    let seal = Seal::of(&composition, recipe, input, &inputs, options).unwrap();
     (composition, seal)
 }
 
@@ -38,7 +38,7 @@ fn pack() -> (Composition, Seal) {
         &files,
         "pack",
         &json!({"globs": ["**"]}),
-        Options::default(),
+        &Options::default(),
     )
 }
 
@@ -103,7 +103,7 @@ fn every_built_in_recipe_replays_without_its_folder() {
         ("prompts/mine.md", "---\nname: mine\n---\nI am {{who}}."),
     ];
     for (recipe, input) in cases {
-        let (composition, seal) = sealed(&files, recipe, &input, Options::default());
+        let (composition, seal) = sealed(&files, recipe, &input, &Options::default());
         let replay = seal.replay().unwrap();
         assert_eq!(replay.differences, [], "{recipe}");
         assert_eq!(
@@ -129,7 +129,7 @@ fn budgets_and_counts_are_sealed_too() {
         &[("a.md", &long)],
         "pack",
         &json!({"globs": ["a.md"]}),
-        options,
+        &options,
     );
     assert!(!composition.manifest.omissions.is_empty());
     let replay = seal.replay().unwrap();
@@ -197,7 +197,7 @@ fn secrets_are_sealed_nowhere_and_the_prompt_still_replays() {
         redact: Level::Formats,
         ..Options::default()
     };
-    let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), options);
+    let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), &options);
     assert_eq!(seal.rendered().unwrap(), composition.rendered());
     let everything: Vec<u8> = seal
         .bodies
@@ -219,10 +219,14 @@ fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
         &[("a.md", &text)],
         "pack",
         &json!({"globs": ["a.md"]}),
-        Options::default(),
+        &Options::default(),
     );
     assert!(seal.rendered().unwrap().contains(&token));
-    let clean = seal.redacted(Level::Formats, crate::redact::Key::default());
+    let clean = seal.redacted(
+        Level::Formats,
+        crate::redact::Key::default(),
+        &crate::redact::Rules::default(),
+    );
     let clean = clean.unwrap();
     assert!(!clean.documents.concat().contains(&token));
     let mut bodies = clean.bodies.values();
@@ -244,7 +248,7 @@ fn where_pseudonyms_move_a_cut_that_is_known_and_told() {
         redact: Level::Formats,
         ..Options::default()
     };
-    let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, options);
+    let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, &options);
     assert!(!composition.text.contains("third"));
     assert_eq!(seal.rendered().unwrap(), composition.rendered());
     assert_eq!(seal.check(), []);
@@ -257,7 +261,7 @@ fn files_are_told_by_their_paths_from_the_root() {
     let input =
         json!({"identity": {"name": "mine"}, "prompts_dir": "a/prompts", "project_context": true});
     let files = [("a/prompts/mine.md", "I am."), ("CLAUDE.md", "rules")];
-    let (_, seal) = sealed(&files, "layers", &input, Options::default());
+    let (_, seal) = sealed(&files, "layers", &input, &Options::default());
     let files: Vec<String> = seal.inputs().unwrap().files().into_iter().collect();
     assert_eq!(files, ["CLAUDE.md", "a/prompts/mine.md"]);
 }
