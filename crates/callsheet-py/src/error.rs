@@ -84,16 +84,22 @@ fn kind(kind: ErrorKind) -> &'static str {
     }
 }
 
+/// What may help where a glob matches no file.
+const NO_MATCH: &str = "globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names";
+
 /// Returns what may help: the name that was probably meant, or those that are allowed and not told yet.
 fn hint(error: &Error) -> Option<String> {
     let found = error.found()?;
     let allowed = error.allowed();
     let distance = |name: &&String| strsim::damerau_levenshtein(found, name);
-    let nearest = allowed.iter().min_by_key(distance)?;
-    let close = distance(&nearest) <= found.chars().count() / 3
-        || nearest.starts_with(found) && found.len() > 2;
-    if close {
+    let close = |name: &&String| {
+        distance(name) <= found.chars().count() / 3 || name.starts_with(found) && found.len() > 2
+    };
+    if let Some(nearest) = allowed.iter().min_by_key(distance).filter(close) {
         return Some(format!("did you mean `{nearest}`?"));
+    }
+    if error.kind() == ErrorKind::NoMatch {
+        return Some(NO_MATCH.to_owned());
     }
     let quoted: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
     let told = quoted.iter().all(|name| error.detail().contains(name));

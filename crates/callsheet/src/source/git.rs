@@ -9,11 +9,14 @@ use super::diff::{Part, parts};
 use super::{Gathered, Kind, Read, Source, World, lookup, strings};
 use crate::inputs::{FileText, Globs, Root, TextRule};
 use crate::observe::{Change, ChangedPath, Question};
-use crate::omission::{Reason, Refusal};
+use crate::omission::{Omission, Reason, Refusal};
 use crate::recipe::Layer;
 use crate::template::TemplateSet;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
+
+/// As many commits as git can be asked for.
+const MOST_COMMITS: u32 = i32::MAX as u32;
 
 /// Which change a layer means where no input field says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -131,6 +134,11 @@ fn failure_text(refusal: &Refusal) -> String {
     }
 }
 
+/// Returns the lines of an answer, with their ends.
+fn lines(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    answer.split_inclusive(|byte| *byte == b'\n')
+}
+
 impl Source for GitLogSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let range = self.range.as_deref();
@@ -141,14 +149,29 @@ impl Source for GitLogSource {
             None,
             world.fields,
         )?;
-        let question = Question::GitLog {
-            count: self.count,
-            range: match change {
-                Change::Range(range) => Some(range),
-                _ => None,
-            },
+        let range = match change {
+            Change::Range(range) => Some(range),
+            _ => None,
         };
-        answered(&question, layer, world, out)
+        let (count, in_range) = (self.count, range.clone());
+        let question = Question::GitLog { count, range };
+        let answer = world.ask(&question)?;
+        let shown = answer.as_ref().map_or(0, |answer| lines(answer).count());
+        put(answer, &question, layer, out)?;
+        // Somebody asked for a range, so that its other commits are missed; only a full list can have left any out.
+        let full = u32::try_from(shown).is_ok_and(|shown| shown == count);
+        if let (true, Some(range)) = (full && count > 0, in_range) {
+            let whole = Question::GitLog {
+                count: MOST_COMMITS,
+                range: Some(range),
+            };
+            let all = world.ask(&whole)?.unwrap_or_default();
+            let rest: Vec<usize> = lines(&all).skip(shown).map(<[u8]>::len).collect();
+            let (layer, name) = (&layer.name, question.to_string());
+            let capped = Omission::capped(layer, &name, shown, rest.into_iter());
+            out.omissions.extend(capped);
+        }
+        Ok(())
     }
 
     fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
