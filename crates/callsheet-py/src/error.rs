@@ -80,6 +80,8 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",
         ErrorKind::Unreadable => "unreadable",
+        ErrorKind::NoChange => "no-change",
+        ErrorKind::NoMatch => "no-match",
         _ => "other",
     }
 }
@@ -89,11 +91,15 @@ fn hint(error: &Error) -> Option<String> {
     let found = error.found()?;
     let allowed = error.allowed();
     let distance = |name: &&String| strsim::damerau_levenshtein(found, name);
-    let nearest = allowed.iter().min_by_key(distance)?;
-    let close = distance(&nearest) <= found.chars().count() / 3
-        || nearest.starts_with(found) && found.len() > 2;
-    if close {
+    let close = |name: &&String| {
+        distance(name) <= found.chars().count() / 3 || name.starts_with(found) && found.len() > 2
+    };
+    if let Some(nearest) = allowed.iter().min_by_key(distance).filter(close) {
         return Some(format!("did you mean `{nearest}`?"));
+    }
+    // A list of what is there instead would be long.
+    if error.kind() == ErrorKind::NoMatch {
+        return Some("globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names".to_owned());
     }
     let quoted: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
     let told = quoted.iter().all(|name| error.detail().contains(name));
