@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use callsheet::Options;
+use callsheet::profile::Profiles;
 use callsheet::scope::{ScopeSnapshot, ScopeSources};
 use callsheet::task::{Clash, TaskStatus, clash};
 use callsheet_run::sandbox::Place;
@@ -16,7 +17,6 @@ use crate::commands::exec::{self, Errand, TaskErrand, Texts};
 use crate::failure::Failure;
 use crate::options::{InputArgs, Keeping};
 use crate::output::Output;
-use crate::profiles::Profiles;
 use crate::project::Project;
 use crate::store::{self, Opened};
 use crate::tasks::{self, Desk, field};
@@ -79,7 +79,7 @@ impl Order {
         let Some(name) = &self.profile else {
             return Ok(None);
         };
-        let profiles = Profiles::read(project)?;
+        let profiles = Profiles::read(&project.open()?, &project.settings.prompt)?;
         let (_, profile) = profiles.find(name)?;
         Ok(Some(Value::Object(profile.document())))
     }

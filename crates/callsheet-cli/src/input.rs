@@ -4,11 +4,9 @@ use std::io::Read as _;
 
 use callsheet::Recipe;
 use callsheet::document::{self, Fault, Malformed};
-use callsheet::prepare::Preparation;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, cause_text};
-use crate::profiles;
 use crate::project::Project;
 
 /// What somebody asks a recipe for, before the settings of the project fill the rest.
@@ -51,10 +49,8 @@ impl Document {
     /// Returns the input of a recipe: what is set here, over the settings of the project.
     pub(crate) fn complete(self, project: &Project, recipe: &Recipe) -> Result<Value, Failure> {
         let mut fields = self.fields;
-        project.settings.prompt.fill(recipe, &mut fields);
-        if recipe.prepare == Preparation::Run {
-            profiles::fill(project, &mut fields)?;
-        }
+        let settings = &project.settings.prompt;
+        settings.complete(recipe, &project.open()?, &mut fields)?;
         Ok(Value::Object(fields))
     }
 }

@@ -11,7 +11,6 @@ mod input;
 mod live;
 mod options;
 mod output;
-mod profiles;
 mod progress;
 mod project;
 mod report;

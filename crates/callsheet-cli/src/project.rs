@@ -15,16 +15,11 @@ use crate::settings::{FILE, Settings};
 /// The folder of a project's own templates.
 pub(crate) const TEMPLATES: &str = "callsheet/templates";
 
-/// The folder of a project's own agent profiles.
-pub(crate) const PROFILES: &str = "callsheet/profiles";
-
 /// The project a command works on.
 #[derive(Debug)]
 pub(crate) struct Project {
     root: PathBuf,
     pub(crate) settings: Settings,
-    /// The settings file as it was written, for what is read from it only when somebody asks.
-    pub(crate) settings_text: String,
 }
 
 impl Project {
@@ -38,30 +33,22 @@ impl Project {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let settings = settings.with_environment(variables)?;
-        let project = Self {
-            root,
-            settings,
-            settings_text,
-        };
+        let project = Self { root, settings };
         project.refuse_unknown_recipes()?;
         Ok(project)
     }
 
     /// Refuses settings of a recipe that does not exist: nothing would ever read them.
     fn refuse_unknown_recipes(&self) -> Result<(), Failure> {
-        let recipes = &self.settings.prompt.recipes;
-        if recipes.is_empty() {
+        let settings = &self.settings.prompt;
+        if settings.recipes.is_empty() {
             return Ok(());
         }
-        let root = self.open()?;
-        let known = recipes
-            .keys()
-            .map(|name| (name, recipe::known(name, Some(&root))));
-        for (name, known) in known {
+        settings.check_recipes(&self.open()?).map_err(|error| {
+            let name = error.found().unwrap_or_default();
             let hint = format!("`[recipes.{name}]` sets its fields; rename or remove the table");
-            known.map_err(|error| Failure::from(error.at(FILE, None)).hint(hint))?;
-        }
-        Ok(())
+            Failure::from(error).hint(hint)
+        })
     }
 
     /// Returns the project with another directory in the place of its root, such as a worktree; its settings stay.
@@ -69,7 +56,6 @@ impl Project {
         Self {
             root: root.to_owned(),
             settings: self.settings.clone(),
-            settings_text: self.settings_text.clone(),
         }
     }
 

@@ -91,7 +91,7 @@ pub(crate) fn compose(
         known = project.hint(&name);
         let options = asked.options(project.settings())?;
         let found = project.recipe(&name)?;
-        project.complete(&found, &mut value);
+        project.complete(&found, &mut value)?;
         callsheet::compose(found.recipe(), &value, &project.into_inputs(), &options)
     });
     match composed {
@@ -117,7 +117,7 @@ pub(crate) fn inject<'py>(
         let project = Project::find(root, &variables)?;
         known = project.hint("injection");
         let found = project.recipe("injection")?;
-        project.complete(&found, &mut value);
+        project.complete(&found, &mut value)?;
         let options = Options {
             redact_key: project.settings().redact_key(),
             ..Options::default()

@@ -75,11 +75,13 @@ fn instance<'py>(
 fn kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::BadRecipe => "bad-recipe",
-        ErrorKind::BadInput | ErrorKind::NoMatch => "bad-input",
+        ErrorKind::BadInput => "bad-input",
         ErrorKind::BadTemplate => "bad-template",
         ErrorKind::UnknownName => "unknown-name",
         ErrorKind::OverBudget => "over-budget",
         ErrorKind::Unreadable => "unreadable",
+        ErrorKind::NoChange => "no-change",
+        ErrorKind::NoMatch => "no-match",
         _ => "other",
     }
 }

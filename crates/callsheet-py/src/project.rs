@@ -66,8 +66,12 @@ impl Project {
         for (name, value) in &variables.0 {
             settings.set_variable(name, value)?;
         }
-        let root = Some(settings.limited(root));
-        Ok(Self { root, settings })
+        let root = settings.limited(root);
+        settings.check_recipes(&root)?;
+        Ok(Self {
+            root: Some(root),
+            settings,
+        })
     }
 
     /// Returns what its settings say.
@@ -87,9 +91,12 @@ impl Project {
     }
 
     /// Fills fields that an input does not set from the settings.
-    pub(crate) fn complete(&self, found: &Found, input: &mut Value) {
-        if let Value::Object(fields) = input {
-            self.settings.fill(found.recipe(), fields);
+    pub(crate) fn complete(&self, found: &Found, input: &mut Value) -> Result<(), Error> {
+        match (&self.root, input) {
+            (Some(root), Value::Object(fields)) => {
+                self.settings.complete(found.recipe(), root, fields)
+            }
+            _ => Ok(()),
         }
     }
 

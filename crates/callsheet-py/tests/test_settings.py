@@ -64,6 +64,32 @@ def test_a_composition_is_that_of_the_program(write: Write, recipe: str, input: 
     assert compose(recipe, input, root=root).text == program(root, recipe, input)
 
 
+RUN_SETTINGS = """
+[scope]
+default_exclude = ["secrets/**"]
+
+[profiles.coder]
+runner = "claude"
+prompt_template = "You work on {{task.title}}."
+default_exclude = ["docs/**"]
+"""
+
+
+@pytest.mark.parametrize("profile", ["coder", "other"])
+def test_profiles_and_scope_of_the_project_are_in_a_run(write: Write, profile: str) -> None:
+    other = 'runner = "codex"\nprompt_template = "Another one."\n'
+    root = write({"callsheet.toml": RUN_SETTINGS, "callsheet/profiles/other.toml": other})
+    task = {"id": 1, "title": "the login", "write_scope": ["src/**"]}
+    input = {"task": task, "profile": profile, "scope": {"exclude": ["a"]}}
+    text = compose("run", input, root=root).text
+    assert text == program(root, "run", input)
+    assert "secrets/**" in text
+    assert ("You work on the login." in text) is (profile == "coder")
+    with pytest.raises(Error, match="^no profile named `codr`") as caught:
+        compose("run", {**input, "profile": "codr"}, root=root)
+    assert caught.value.hint == "did you mean `coder`?"
+
+
 def test_the_key_of_pseudonyms_is_that_of_the_project(write: Write) -> None:
     root = write(FILES)
     input = {"rules": "token ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"}
@@ -139,7 +165,8 @@ def test_settings_are_read_with_every_call(write: Write) -> None:
     [
         (b"[pahts]\n", "callsheet.toml:1: unknown field `pahts`, expected one of"),
         (b"\n[paths]\nimplementation = 'x'\n", "callsheet.toml:3: unknown field `implementation`, expected one of"),
-        (b"prompts_dir = 5\n", "callsheet.toml:1: invalid type: integer `5`, expected a string"),
+        (b"[recipes.injektion]\n", "callsheet.toml: no recipe named `injektion`"),
+        (b"prompts_dir = 5\n", "callsheet.toml:1: expected text, found `5`"),
         (b"x = [\n", "callsheet.toml:"),
         (b"\xff", "callsheet.toml: no UTF-8 text"),
     ],
@@ -155,7 +182,8 @@ def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, told: s
         with pytest.raises(Error) as caught:
             call()
         assert str(caught.value).startswith(told)
-        assert (caught.value.kind, caught.value.file) == ("bad-input", "callsheet.toml")
+        assert caught.value.kind == ("unknown-name" if b"injektion" in settings else "bad-input")
+        assert caught.value.file == "callsheet.toml"
 
 
 def test_a_directory_in_the_place_of_settings_is_told(write: Write) -> None:

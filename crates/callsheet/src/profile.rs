@@ -3,9 +3,12 @@
 //! A profile is data. It is read from a text that the caller brings, and its version is the fingerprint of what it says:
 //! comments, the order of keys and the file it stands in do not count.
 
+mod all;
 mod file;
 
 use serde_json::{Map, Value, json};
+
+pub use all::{Found, PROFILES, Profiles};
 
 use crate::scope;
 use crate::template::placeholders;

@@ -12,7 +12,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::inputs::Root;
+use crate::prepare::Preparation;
+use crate::profile::Profiles;
+use crate::recipe::known;
 use crate::redact::{Key, Rules};
+use crate::scope::ScopeGlobs;
 use crate::{Error, ErrorKind, Recipe};
 
 /// The file that makes a directory a project.
@@ -75,6 +79,8 @@ pub struct PromptSettings {
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: IgnoredAny,
+    #[serde(skip)]
+    text: String,
 }
 
 /// The layout of a sprint's files.
@@ -100,11 +106,22 @@ pub struct Scope {
 impl PromptSettings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        let parsed = toml::from_str(text);
-        let mut settings: Self =
-            parsed.map_err(|error| Error::toml(ErrorKind::BadInput, file, text, &error))?;
+        let bad = |error| Error::toml(ErrorKind::BadInput, file, text, &error);
+        let mut settings: Self = toml::from_str(text).map_err(bad)?;
         settings.redact_rules = settings.redact.rules(text, file)?;
+        text.clone_into(&mut settings.text);
         Ok(settings)
+    }
+
+    /// Returns the file as it was written, for what is read from it only when somebody asks.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Refuses settings of a recipe that does not exist: nothing would ever read them.
+    pub fn check_recipes(&self, root: &Root) -> Result<(), Error> {
+        let mut names = self.recipes.keys();
+        names.try_for_each(|name| known(name, Some(root)).map_err(|error| error.at(FILE, None)))
     }
 
     /// Applies a variable of the environment; one that sets nothing here is ignored.
@@ -144,9 +161,47 @@ impl PromptSettings {
         }
     }
 
-    /// Fills fields that an input of a recipe does not set, at every depth.
-    pub fn fill(&self, recipe: &Recipe, input: &mut Map<String, Value>) {
+    /// Fills fields that an input of a recipe does not set, at every depth, and puts the profile that it names into it.
+    pub fn complete(
+        &self,
+        recipe: &Recipe,
+        root: &Root,
+        input: &mut Map<String, Value>,
+    ) -> Result<(), Error> {
         merge_under(input, &self.defaults(&recipe.name, recipe.schema.fields()));
+        if recipe.prepare != Preparation::Run {
+            return Ok(());
+        }
+        if let Some(Value::String(name)) = input.get("profile") {
+            let profiles = Profiles::read(root, self)?;
+            let (_, profile) = profiles.find(name)?;
+            input.insert("profile".to_owned(), Value::Object(profile.document()));
+        }
+        self.exclude(input)
+    }
+
+    /// Puts what the project excludes before what an input excludes.
+    fn exclude(&self, input: &mut Map<String, Value>) -> Result<(), Error> {
+        let excluded = &self.scope.default_exclude;
+        ScopeGlobs::new("scope.default_exclude", excluded).map_err(|error| error.at(FILE, None))?;
+        if excluded.is_empty() {
+            return Ok(());
+        }
+        let scope = input.entry("scope").or_insert_with(|| json!({}));
+        let Some(scope) = scope.as_object_mut() else {
+            return Ok(());
+        };
+        // What is not a list is left for the schema to complain about.
+        if let Value::Array(own) = scope.entry("exclude").or_insert_with(|| json!([])) {
+            let mut all: Vec<Value> = excluded.iter().map(|glob| json!(glob)).collect();
+            all.append(own);
+            for glob in all {
+                if !own.contains(&glob) {
+                    own.push(glob);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the input fields that a recipe has when an input does not set them.

@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use callsheet::profile::Profile;
+use callsheet::profile::{Found, Profile, Profiles};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::profiles::{Found, Profiles};
 use crate::project::Project;
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -48,7 +47,7 @@ enum Command {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let profiles = Profiles::read(project)?;
+        let profiles = Profiles::read(&project.open()?, &project.settings.prompt)?;
         match self.command {
             Command::List => list(&profiles, out),
             Command::Show { name } => show(&profiles, &name, out),
