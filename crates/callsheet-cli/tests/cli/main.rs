@@ -40,6 +40,7 @@ mod search;
 mod server;
 mod settings;
 mod start;
+mod states;
 mod streams;
 mod task_bundle;
 mod templates;
