@@ -205,17 +205,32 @@ fn the_recipe_can_be_ejected_and_changed() {
 }
 
 #[test]
-fn a_leak_gives_no_prompt() {
+fn a_real_path_is_a_mount_or_gives_no_prompt() {
     let place = Place::with_package();
     let agents = place.read("pkg/agents.json");
     let real = fs::canonicalize(place.path()).unwrap();
-    let prompt = format!("Look into {}/run.", real.display());
-    place.write("pkg/agents.json", &agents.replace("You are Ann.", &prompt));
-    let done = place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat());
+    let with = |prompt: &str| {
+        place.write("pkg/agents.json", &agents.replace("You are Ann.", prompt));
+        place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat())
+    };
+    let done = with(&format!("Look into {}/run/a.", real.display()));
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    assert!(
+        done.stdout.contains("\"Look into @state/a.\""),
+        "{}",
+        done.stdout
+    );
+    let done = with("Look into /Users/ann/a.");
     assert_eq!((done.code, done.stdout.as_str()), (2, ""));
     assert_eq!(
         done.stderr,
-        "error: layer `persona` holds the real path of @state, which no message may\nhint: `callsheet schema messages` prints what the recipe takes\n"
+        "error: `agentDefinition.systemPrompt` holds a real path that is below no mount, which no message may; leave it out, or name a file below `@project`, `@pkg` or `@state`\nhint: `callsheet schema messages` prints what the recipe takes\n"
+    );
+    let beside = format!("{}-old/a", real.display());
+    assert_eq!(
+        with(&beside).code,
+        2,
+        "a folder beside the project is another"
     );
 }
 

@@ -91,6 +91,8 @@ pub enum Transform {
     Converted,
     /// A secret stood here; the text is its pseudonym.
     Redacted,
+    /// A real path stood here; the text is the mount that stands for it.
+    Aliased,
 }
 
 /// Where a span points to in its origin.

@@ -1,53 +1,83 @@
 //! From real paths in a text to mounts.
 
+use std::ops::Range;
+
 use super::REDACTED;
 use super::forms::{Folder, is_drive, is_name};
 
 /// What ends a path in a text.
-const ENDS: &[char] = &[
+pub(super) const ENDS: &[char] = &[
     '"', '\'', '`', '<', '>', '|', ',', ';', '(', ')', '[', ']', '{', '}',
 ];
 
-pub(super) fn alias(folders: &[Folder], text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Which paths in a text get another name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those below a mount.
+    Mounted,
+    /// Every absolute path.
+    Absolute,
+}
+
+/// Returns what is to stand in the place of paths in a text, in order.
+pub(super) fn renamed(folders: &[Folder], text: &str, which: Which) -> Vec<(Range<usize>, String)> {
+    let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
-        if let Some((len, folder)) = folders
-            .iter()
-            .find_map(|folder| Some((folder.at(text, at)?, folder)))
-        {
-            at += len;
-            let rest = path_len(&text[at..]);
-            match folder.mount {
-                Some(mount) => {
-                    out.push_str(mount.alias());
-                    if text[at..].starts_with('\\') {
-                        out.push_str(&slashed(&text[at..at + rest]));
-                        at += rest;
-                    }
-                }
-                None => {
-                    out.push_str(REDACTED);
-                    at += rest;
-                }
+        match path_at(folders, text, at) {
+            Some((end, name)) if name != REDACTED || which == Which::Absolute => {
+                out.push((at..end, name));
+                at = end;
             }
-        } else if begins_path(text, at) {
-            let end = at + path_len(&text[at..]);
-            let disk = folders.iter().find(|folder| folder.path == "/");
-            match disk.and_then(|folder| folder.mount) {
-                Some(mount) if c == '/' => {
-                    out.push_str(mount.alias());
-                    out.push_str(&text[at..end]);
-                }
-                _ => out.push_str(REDACTED),
-            }
-            at = end;
-        } else {
-            out.push(c);
-            at += c.len_utf8();
+            _ => at += c.len_utf8(),
         }
     }
     out
+}
+
+/// Returns where the path ends that begins at a place of a text, and what stands for it.
+fn path_at(folders: &[Folder], text: &str, at: usize) -> Option<(usize, String)> {
+    let known = folders
+        .iter()
+        .find_map(|folder| Some((folder.at(text, at)?, folder)));
+    if let Some((len, folder)) = known {
+        let end = at + len;
+        let rest = path_len(&text[end..]);
+        return Some(match folder.mount {
+            Some(mount) if text[end..].starts_with('\\') => {
+                let inner = slashed(&text[end..end + rest]);
+                (end + rest, format!("{}{inner}", mount.alias()))
+            }
+            Some(mount) => (end, mount.alias().to_owned()),
+            None => (end + rest, REDACTED.to_owned()),
+        });
+    }
+    if !begins_path(text, at) {
+        return None;
+    }
+    let end = at + path_len(&text[at..]);
+    let disk = folders.iter().find(|folder| folder.path == "/");
+    let name = match disk.and_then(|folder| folder.mount) {
+        Some(mount) if text[at..].starts_with('/') => {
+            format!("{}{}", mount.alias(), &text[at..end])
+        }
+        _ => REDACTED.to_owned(),
+    };
+    Some((end, name))
+}
+
+/// Tells whether a path leads out of the folder that it begins in.
+pub(super) fn leads_out(path: &str) -> bool {
+    let mut depth = 0_usize;
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    false
 }
 
 /// Returns a path of backslashes, each once or twice, with slashes.
@@ -56,7 +86,7 @@ fn slashed(path: &str) -> String {
 }
 
 /// Returns how many bytes of the text belong to a path that begins it.
-fn path_len(text: &str) -> usize {
+pub(super) fn path_len(text: &str) -> usize {
     let end = text
         .find(|c: char| c.is_whitespace() || ENDS.contains(&c))
         .unwrap_or(text.len());

@@ -36,7 +36,7 @@ pub(super) fn json_decoded(text: &str) -> Option<String> {
         let escaped = rest
             .strip_prefix('\\')
             .and_then(|rest| rest.chars().next())
-            .filter(|c| "\"\\/".contains(*c));
+            .and_then(unescaped);
         let len = if let Some(unit) = code {
             units.push(unit);
             6
@@ -48,4 +48,15 @@ pub(super) fn json_decoded(text: &str) -> Option<String> {
         rest = &rest[len..];
     }
     Some(String::from_utf16_lossy(&units))
+}
+
+/// Returns what a letter after a backslash stands for.
+fn unescaped(letter: char) -> Option<char> {
+    match letter {
+        '"' | '\\' | '/' => Some(letter),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        _ => None,
+    }
 }

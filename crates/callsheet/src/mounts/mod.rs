@@ -1,23 +1,28 @@
 //! Mounts: `@project`, `@pkg` and `@state` stand for real folders, and only these names reach a message.
 //!
-//! Three things happen here: a value is made safe to print ([`Mounts::sanitise`]), a path with a mount becomes a real
-//! one again ([`Mounts::resolve`]), and a finished prompt is searched for real folders ([`Guard`]). All but the second
-//! work on texts alone.
+//! Three things happen here: a text gets the names of mounts in the place of their folders, or is refused
+//! ([`Mounts::mounted`]), a path with a mount becomes a real one again ([`Mounts::resolve`]), and a finished prompt is
+//! searched for real paths ([`Guard`]). All but the second work on texts alone.
 
 mod alias;
 mod decode;
 mod forms;
 mod guard;
+mod leak;
+mod real;
 mod sandbox;
 
 pub use guard::Guard;
+pub use leak::Leak;
 pub use sandbox::{Access, SandboxViolation};
 
 use std::collections::BTreeMap;
 
+use alias::Which;
 use forms::Folder;
 
 use crate::redact::cut_at;
+use crate::trace::{Traced, Transform};
 pub(crate) use forms::is_windows;
 
 /// The most characters that a printed value has.
@@ -112,46 +117,78 @@ impl Mounts {
     ///
     /// The longest folder counts, and only whole parts of a path do.
     pub fn alias(&self, text: &str) -> String {
-        let mut aliased = alias::alias(&self.folders, text);
+        let mut aliased = Traced::frame(text);
         // What stands together now may name a folder again.
         for _ in 0..MOST_ROUNDS {
-            if self.leak(&aliased).is_none() {
-                return aliased;
+            aliased = self.renamed(aliased, Which::Absolute);
+            if self.known(aliased.text()).is_none() {
+                return aliased.text().to_owned();
             }
-            aliased = alias::alias(&self.folders, &aliased);
         }
         REDACTED.to_owned()
     }
 
-    /// Returns a value in one line: no control characters, and folders by their mounts.
-    pub fn line(&self, value: &str) -> String {
-        self.alias(&one_line(value))
+    /// Returns a text in which folders of mounts have their names, unless it holds any other real path.
+    pub fn mounted(&self, text: &str) -> Result<String, Leak> {
+        Ok(self.mounted_text(Traced::frame(text))?.text().to_owned())
     }
 
-    /// Returns a value as it may stand in a block: in one line, and no longer than [`MOST_CHARS`].
+    /// Does the same to a text that knows where it came from.
+    pub(crate) fn mounted_text(&self, mut text: Traced) -> Result<Traced, Leak> {
+        for _ in 0..MOST_ROUNDS {
+            let renamed = self.renamed(text.clone(), Which::Mounted);
+            if renamed.text() == text.text() {
+                break;
+            }
+            text = renamed;
+        }
+        self.leak(text.text()).map_or(Ok(text), Err)
+    }
+
+    /// Returns a text in which folders of mounts have their names and all that is left of real paths is redacted.
+    pub(crate) fn scrubbed(&self, mut text: Traced) -> Traced {
+        for _ in 0..MOST_ROUNDS {
+            text = self.renamed(text, Which::Absolute);
+            while let Some(range) = real::find(&self.folders, text.text()) {
+                text = text.replaced(&[(range, REDACTED.to_owned())], Transform::Aliased);
+            }
+            if self.leak(text.text()).is_none() {
+                return text;
+            }
+        }
+        let whole = 0..text.len();
+        text.replaced(&[(whole, REDACTED.to_owned())], Transform::Aliased)
+    }
+
+    fn renamed(&self, text: Traced, which: Which) -> Traced {
+        let parts = alias::renamed(&self.folders, text.text(), which);
+        if parts.is_empty() {
+            return text;
+        }
+        text.replaced(&parts, Transform::Aliased)
+    }
+
+    /// Returns a value as it may stand in a block: in one line, no longer than [`MOST_CHARS`], and folders by their mounts.
     pub fn sanitise(&self, value: &str) -> String {
-        let aliased = self.line(value);
-        let Some((end, _)) = aliased.char_indices().nth(MOST_CHARS) else {
-            return aliased;
+        self.cut(self.alias(&one_line(value)))
+    }
+
+    /// Returns a value as it may stand in a block, unless it holds a real path that is below no mount.
+    pub fn value(&self, value: &str) -> Result<String, Leak> {
+        Ok(self.cut(self.mounted(&one_line(value))?))
+    }
+
+    /// Returns no more than [`MOST_CHARS`] of a line.
+    pub(crate) fn cut(&self, line: String) -> String {
+        let Some((end, _)) = line.char_indices().nth(MOST_CHARS) else {
+            return line;
         };
-        let cut = &aliased[..cut_at(&aliased, end)];
+        let cut = &line[..cut_at(&line, end)];
         // The end of a folder's name may be cut off, which leaves the name of another.
         if self.leak(cut).is_some() {
             return REDACTED.to_owned();
         }
         cut.to_owned()
-    }
-
-    /// Returns the words for the first real folder that a text names, in whatever form it is written.
-    pub fn leak(&self, text: &str) -> Option<&'static str> {
-        let named = |text: &str| forms::find(&self.folders, text).map(|(_, folder)| folder.what);
-        // A text may escape more of a path, or less, than any program would; decoded it is plain.
-        let json = || decode::json_decoded(text);
-        let percent = |text: &str| decode::percent_decoded(text);
-        named(text)
-            .or_else(|| json().and_then(|text| named(&text)))
-            .or_else(|| percent(text).and_then(|text| named(&text)))
-            .or_else(|| percent(&json()?).and_then(|text| named(&text)))
     }
 }
 
@@ -162,7 +199,7 @@ pub fn is_final(path: &str) -> bool {
 }
 
 /// Returns the value in one line: line ends and tabs become blanks, other control characters go.
-fn one_line(value: &str) -> String {
+pub(crate) fn one_line(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars().peekable();
     while let Some(c) = chars.next() {

@@ -85,10 +85,12 @@ fn a_leak_is_found_in_every_form() {
         "\\srv\\é \"x\"",
         r#"\\srv\\é \"x\""#,
     ] {
-        assert_eq!(mounts.leak(text), Some("@project"), "{text}");
+        let leak = mounts.leak(text).unwrap();
+        assert_eq!(leak.folder, Some("@project"), "{text}");
         assert_eq!(mounts.leak(&mounts.alias(text)), None, "{text}");
     }
-    assert_eq!(mounts.leak("/srv/é \"x\"2"), None);
+    let beside = mounts.leak("/srv/é \"x\"2").unwrap();
+    assert_eq!(beside.folder, None, "another folder");
 }
 
 #[test]
@@ -97,7 +99,8 @@ fn folders_that_look_like_our_own_words_are_no_leak() {
         .with(Mount::Project, "/artifacts")
         .with(Mount::State, "/");
     assert_eq!(mounts.leak("write below @project/artifacts/ only"), None);
-    assert_eq!(mounts.leak("in /artifacts/x"), Some("@project"));
+    let leak = mounts.leak("in /artifacts/x").unwrap();
+    assert_eq!(leak.folder, Some("@project"));
     assert_eq!(
         mounts.alias("/artifacts/x /etc/y"),
         "@project/x @state/etc/y"

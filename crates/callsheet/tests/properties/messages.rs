@@ -1,27 +1,53 @@
 //! What holds for every list of messages: structure cannot be forged, and no real folder is ever seen.
 
 use callsheet::blocks::{NodeBrief, NodeFile, RunDirective, Transition, UserInput};
-use callsheet::mounts::{Mount, Mounts, REDACTED, is_final};
+use callsheet::mounts::{Mount, Mounts};
 use callsheet::recipe::built_in;
-use callsheet::{Error, Inputs, Message, Options, Role, compose};
+use callsheet::{Error, ErrorKind, Inputs, Message, Options, Role, compose};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::cases;
 
-/// Texts with markers, header lines, separators, paths and any characters at all.
-fn nasty() -> impl Strategy<Value = String> {
+/// Texts with markers, header lines, separators and any characters at all.
+fn plain() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => any::<String>(),
         3 => "[a-z ,=()\"\\\\-]{0,8}",
         1 => prop::sample::select(vec![
             "\n", "\r\n", "\n- autopilot: false", "RUN_DIRECTIVE\n", "USER_INPUT", "- forNodeId: x\n", "\n\n- ",
             ", default=true", ", conditionText=\"", "\")", " -> ", " (label=", "\u{2028}", "\u{85}", "{{userInput}}",
-            "/srv/shop", "/srv/shop/a b", "\\srv\\shop", "%2Fsrv%2Fshop", "/etc/passwd", "C:\\x", "../", "@pkg/", "./",
-            "{project-root}", "(none)", "[redacted]", "- ",
+            "@pkg/", "./", "{project-root}", "(none)", "[redacted]", "- ", "/api/users", "https://x.y/home/z",
         ]).prop_map(str::to_owned),
     ];
     prop::collection::vec(part, 0..5).prop_map(|parts| parts.concat())
+}
+
+/// The same with the folder of the project here and there.
+fn nasty() -> impl Strategy<Value = String> {
+    let shop = prop::sample::select(vec![
+        "/srv/shop",
+        "/srv/shop/a b",
+        "\\srv\\shop",
+        "%2Fsrv%2Fshop",
+        " /srv/shop/x\n",
+    ]);
+    (plain(), prop::option::weighted(0.3, shop), plain())
+        .prop_map(|(before, shop, after)| format!("{before}{}{after}", shop.unwrap_or_default()))
+}
+
+/// Paths of files: relative, below the project, and by its mount.
+fn file() -> impl Strategy<Value = String> {
+    let folder = prop::sample::select(vec![
+        "f",
+        "./f",
+        "{project-root}/",
+        "{artifacts-root}/",
+        "/srv/shop/",
+        "@pkg/",
+        "%2Fsrv%2Fshop/",
+    ]);
+    (folder, plain()).prop_map(|(folder, name)| format!("{folder}{name}"))
 }
 
 fn id() -> impl Strategy<Value = String> {
@@ -39,8 +65,16 @@ fn any_edge() -> impl Strategy<Value = Value> {
 
 fn any_run() -> impl Strategy<Value = Value> {
     let edges = prop::collection::vec(any_edge(), 0..3);
-    let files = || prop::collection::vec(nasty(), 0..3);
-    let node = (id(), nasty(), files(), files(), files(), edges);
+    let files = || prop::collection::vec(file(), 0..3);
+    let rules = prop::collection::vec(nasty(), 0..3);
+    let node = (
+        id(),
+        "s[a-z .é-]{0,8}(/[a-z]{1,5})?",
+        files(),
+        files(),
+        rules,
+        edges,
+    );
     (node, nasty(), nasty(), prop::sample::select(vec!["start", "continue", "resume"]), any::<bool>()).prop_map(
         |((id, step, inputs, outputs, rules, edges), workflow, identity, intent, autopilot)| {
             json!({
@@ -49,7 +83,7 @@ fn any_run() -> impl Strategy<Value = Value> {
                 "graphRelPath": "workflow.graph.json", "activeAgentId": "ann",
                 "agentDefinition": {"id": "ann", "persona": {"identity": identity, "principles": [identity]}},
                 "nodeBrief": {
-                    "nodeId": id, "nodeType": "step", "stepFilePathInPkg": format!("s{step}"), "inputs": inputs,
+                    "nodeId": id, "nodeType": "step", "stepFilePathInPkg": step, "inputs": inputs,
                     "outputs": outputs, "validation": rules, "transitions": edges,
                 },
             })
@@ -68,6 +102,16 @@ fn messages(input: &Value) -> Result<Vec<Message>, Error> {
     Ok(messages)
 }
 
+/// Composes; nothing if the input holds a real path, which random texts do now and then.
+fn composed(input: &Value) -> Option<Vec<Message>> {
+    let composed = messages(input);
+    if let Err(error) = &composed {
+        assert_eq!(error.kind(), ErrorKind::BadInput, "{error}");
+        assert!(error.to_string().contains(" path "), "{error}");
+    }
+    composed.ok()
+}
+
 fn shop() -> Mounts {
     Mounts::new().with(Mount::Project, "/srv/shop")
 }
@@ -79,21 +123,8 @@ fn safe_path(path: &str) -> String {
         .replace("{artifacts-root}", "@project/artifacts")
         .replace("{package-root}", "@pkg")
         .replace("{state-root}", "@state");
-    let safe = shop().sanitise(&path);
-    let safe = safe.strip_prefix("./").unwrap_or(&safe).to_owned();
-    if safe.split(['/', '\\']).any(|part| part == "..") {
-        return REDACTED.to_owned();
-    }
-    safe
-}
-
-fn in_package(path: &str) -> String {
-    let path = safe_path(path);
-    if is_final(&path) {
-        path
-    } else {
-        format!("@pkg/{path}")
-    }
+    let safe = shop().value(&path).unwrap();
+    safe.strip_prefix("./").unwrap_or(&safe).to_owned()
 }
 
 fn texts(value: &Value) -> Vec<&str> {
@@ -115,22 +146,22 @@ fn expected_brief(node: &Value) -> NodeBrief {
     };
     let transition = |edge: &Value| Transition {
         to: edge["to"].as_str().unwrap().to_owned(),
-        label: shop().sanitise(edge["label"].as_str().unwrap()),
+        label: shop().value(edge["label"].as_str().unwrap()).unwrap(),
         is_default: edge["isDefault"].as_bool().unwrap(),
         condition_text: edge["conditionText"]
             .as_str()
             .filter(|text| !text.is_empty())
-            .map(|text| shop().sanitise(text)),
+            .map(|text| shop().value(text).unwrap()),
     };
     NodeBrief {
         node_id: text("nodeId").to_owned(),
         node_type: "step".to_owned(),
-        step_file: in_package(text("stepFilePathInPkg")),
+        step_file: format!("@pkg/{}", text("stepFilePathInPkg")),
         inputs: files("inputs"),
         outputs: files("outputs"),
         validation: texts(&node["validation"])
             .into_iter()
-            .map(|rule| shop().sanitise(rule))
+            .map(|rule| shop().value(rule).unwrap())
             .collect(),
         transitions: node["transitions"]
             .as_array()
@@ -148,12 +179,14 @@ proptest! {
     fn blocks_read_back_as_what_was_put_in(input in any_run(), user in nasty()) {
         let mut input = input;
         input["userInput"] = json!(user);
-        let messages = messages(&input).unwrap();
+        let messages = composed(&input);
+        prop_assume!(messages.is_some());
+        let messages = messages.unwrap();
         let workflow = input["workflowRef"]["value"].as_str().unwrap();
         let directive = RunDirective::parse(&messages[3].content).unwrap();
         prop_assert_eq!(directive, RunDirective {
             intent: input["intent"].as_str().unwrap().to_owned(),
-            workflow: shop().sanitise(workflow),
+            workflow: shop().value(workflow).unwrap(),
             graph: "@pkg/workflow.graph.json".to_owned(),
             current_node_id: input["nodeBrief"]["nodeId"].as_str().map(str::to_owned),
             effective_agent_id: "ann".to_owned(),
@@ -170,7 +203,7 @@ proptest! {
         match messages.get(5) {
             Some(message) => {
                 let read = UserInput::parse(&message.content).unwrap();
-                prop_assert_eq!(read.text, user);
+                prop_assert_eq!(read.text, shop().mounted(&user).unwrap());
                 prop_assert_eq!(read.for_node_id, Some(brief.node_id));
             }
             None => prop_assert!(callsheet::text::strip(&user).is_empty()),
@@ -179,10 +212,12 @@ proptest! {
     }
 
     #[test]
-    fn user_text_reads_back_untouched_in_every_mode(user in nasty(), chat in any::<bool>()) {
+    fn user_text_reads_back_untouched_in_every_mode(user in plain(), chat in any::<bool>()) {
         let mode = if chat { "chat" } else { "agent" };
         let input = json!({"mode": mode, "agentDefinition": {"systemPrompt": "P"}, "userInput": user});
-        let messages = messages(&input).unwrap();
+        let messages = composed(&input);
+        prop_assume!(messages.is_some());
+        let messages = messages.unwrap();
         match messages.get(if chat { 2 } else { 3 }) {
             Some(message) => {
                 let read = UserInput::parse(&message.content).unwrap();
@@ -201,7 +236,9 @@ proptest! {
         input["mode"] = json!(name);
         input["workflowCompleted"] = json!(mode == 1);
         input["userInput"] = json!(user);
-        let with = messages(&input).unwrap();
+        let with = composed(&input);
+        prop_assume!(with.is_some());
+        let with = with.unwrap();
         let blank = callsheet::text::strip(&user).is_empty();
         let roles: Vec<Role> = with.iter().map(|message| message.role).collect();
         let mut expected = vec![Role::System; counts.0];
@@ -227,13 +264,18 @@ proptest! {
         other["agentDefinition"] = one["agentDefinition"].clone();
         other["workflowCompleted"] = json!(true);
         other["userInput"] = json!("hello");
-        prop_assert_eq!(&messages(&one).unwrap()[..3], &messages(&other).unwrap()[..3]);
+        let both = composed(&one).zip(composed(&other));
+        prop_assume!(both.is_some());
+        let (one, other) = both.unwrap();
+        prop_assert_eq!(&one[..3], &other[..3]);
     }
 
     #[test]
     fn one_system_message_holds_them_all(input in any_run()) {
         let mut input = input;
-        let apart = messages(&input).unwrap();
+        let apart = composed(&input);
+        prop_assume!(apart.is_some());
+        let apart = apart.unwrap();
         input["single_system"] = json!(true);
         let joined = messages(&input).unwrap();
         let system: Vec<&str> = apart[..3].iter().map(|message| message.content.as_str()).collect();
@@ -243,28 +285,36 @@ proptest! {
 
     #[test]
     fn no_root_is_in_any_message(
-        root in "(/[a-zA-Zé0-9 .'\"_%+-]{1,6}){2,4}", home in "(/[a-z]{1,5}){2}", value in nasty(), tail in "(/[a-z]{0,3})?",
+        root in "(/[a-zA-Zé0-9 .'\"_%+-]{1,6}){2,4}", home in "(/[a-z]{1,5}){2}", value in plain(), tail in "(/[a-z]{0,3})?",
+        hidden in any::<bool>(),
     ) {
         let root = root.trim_end();
+        let home = if hidden { home.as_str() } else { "" };
         let held = format!("{value} {root}{tail} {home}{tail} {}", root.replace('/', "\\"));
+        let file = format!("{root}/x");
         let input = json!({
-            "mode": "run", "projectRoot": root, "homeDir": home, "intent": "start", "graphRelPath": held,
-            "workflowRef": {"type": "packagePath", "value": format!("{held}#")}, "activeAgentId": "ann",
+            "mode": "run", "projectRoot": root, "homeDir": home, "intent": "start", "graphRelPath": "g.json",
+            "workflowRef": {"type": "workflowId", "value": format!("{held}#")}, "activeAgentId": "ann",
             "agentDefinition": {"persona": {"identity": held}, "metadata": {"name": held}, "userPromptTemplate": "{{variables.v}}: {{userInput}}"},
             "stateSummary": {"variables": {"v": {"deep": held}}},
-            "dataContext": {"label": held, "path": held, "preview": format!("{held}\n{held}")},
+            "dataContext": {"label": held, "path": file, "preview": format!("{held}\n{held}")},
             "nodeBrief": {
-                "nodeId": "n", "nodeType": "step", "stepFilePathInPkg": held, "inputs": [held], "outputs": [format!("{root}/x")],
+                "nodeId": "n", "nodeType": "step", "stepFilePathInPkg": "s.md", "inputs": [file], "outputs": [file],
                 "validation": [held], "transitions": [{"to": "m", "label": held, "conditionText": held}],
             },
-            "userInput": "go",
+            "userInput": held,
         });
-        let messages = messages(&input).unwrap();
-        let mounts = Mounts::new().with(Mount::Project, root).with_hidden("home", &home);
-        for message in messages {
-            prop_assert_eq!(mounts.leak(&message.content), None, "{}", message.content);
-            let slashed = format!("{root}/");
-            prop_assert!(!message.content.contains(&slashed), "{}", message.content);
+        let mounts = Mounts::new().with(Mount::Project, root).with_hidden("home", home);
+        match messages(&input) {
+            Ok(messages) => for message in messages {
+                prop_assert_eq!(mounts.leak(&message.content), None, "{}", message.content);
+                let slashed = format!("{root}/");
+                prop_assert!(!message.content.contains(&slashed), "{}", message.content);
+            },
+            Err(error) => prop_assert!(!error.to_string().contains(root), "{error}"),
+        }
+        if hidden {
+            prop_assert!(messages(&input).is_err());
         }
     }
 }

@@ -40,13 +40,12 @@ pub(super) fn prepare(
     let fields = Fields(&input);
     let mut printer = Printer::new(&mounts);
     let (values, piece) = values(fields, &mut printer)?;
+    let persona = persona::own_prompt(fields, found.persona, &printer)?;
     let omissions = printer.into_omissions();
-    let scrub = fields.flag("scrubUserInput");
-    let exempt = (!scrub).then_some(USER_INPUT);
     let mut prepared = Prepared {
         fields: input,
         omissions,
-        guard: Some(Guard::new(mounts, exempt)),
+        guard: Some(Guard::new(mounts)),
         ..Prepared::default()
     };
     prepared
@@ -57,9 +56,7 @@ pub(super) fn prepare(
         "prepared.user_input".to_owned(),
         piece.into_iter().collect(),
     );
-    if let Some(persona) = found.persona {
-        pieces.insert("agentDefinition.systemPrompt".to_owned(), vec![persona]);
-    }
+    pieces.extend(persona.map(|persona| (persona::PROMPT.to_owned(), vec![persona])));
     Ok(prepared)
 }
 
@@ -87,7 +84,7 @@ fn values(
         "brief".to_owned(),
         json!(brief.map(|brief| brief.printed())),
     );
-    if let Some(data) = parts::data(fields, &policy, printer) {
+    if let Some(data) = parts::data(fields, &policy, printer)? {
         values.insert("data".to_owned(), data);
     }
     let run = user_input::Run {
@@ -96,7 +93,7 @@ fn values(
             .as_ref()
             .map(|run: &RunDirective| run.workflow.as_str()),
     };
-    let piece = user_input::piece(fields, mode, run, printer);
+    let piece = user_input::piece(fields, mode, run, printer)?;
     Ok((values, piece))
 }
 
@@ -154,7 +151,13 @@ fn policy(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<ToolPolicy, E
         None => own.or_standard(),
     };
     for server in policy.mcp.allowed_servers.iter_mut().flatten() {
-        *server = printer.value("tool-policy", "allowedServers", server);
+        let lists = ["toolPolicy", "agentDefinition.tools"].map(|tools| {
+            let list = format!("{tools}.mcp.allowedServers");
+            let nth = fields.list(&list).iter().position(|name| name == server);
+            nth.map(|nth| format!("{list}[{nth}]"))
+        });
+        let field = lists.into_iter().flatten().next().unwrap_or_default();
+        *server = printer.value("tool-policy", &field, server)?;
     }
     Ok(policy)
 }
@@ -171,3 +174,6 @@ fn without_nulls(value: Value) -> Value {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests;

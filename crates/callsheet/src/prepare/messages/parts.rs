@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::fields::{Fields, missing};
 use super::printer::Printer;
 use crate::blocks::{NodeBrief, NodeFile, RunDirective, Transition};
-use crate::mounts::{REDACTED, is_final};
 use crate::omission::Reason;
 use crate::policy::ToolPolicy;
 use crate::redact::cut_at;
+use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// Tells whether the workflow of a run has ended.
@@ -40,27 +40,19 @@ pub(super) fn directive(
     Ok(RunDirective {
         intent: fields.required("intent")?.to_owned(),
         workflow: workflow(fields, printer)?,
-        graph: in_package(
-            fields.required("graphRelPath")?,
-            LAYER,
-            "graphRelPath",
-            printer,
-        ),
+        graph: printer.in_package(LAYER, "graphRelPath", fields.required("graphRelPath")?)?,
         current_node_id: node.map(str::to_owned),
-        effective_agent_id: printer.value(LAYER, "effectiveAgentId", agent),
+        effective_agent_id: printer.value(LAYER, "effectiveAgentId", agent)?,
         autopilot: fields.get("autopilot") != Some(&json!(false)),
     })
 }
 
 fn workflow(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<String, Error> {
     const LAYER: &str = "run-directive";
-    let text = fields.text("workflowRef");
-    let value = match text {
-        Some(value) => value,
-        None => fields
-            .required("workflowRef.value")
-            .map_err(|_| missing("workflowRef"))?,
-    };
+    let (field, value) = ["workflowRef", "workflowRef.value"]
+        .into_iter()
+        .find_map(|field| Some((field, fields.text(field)?)))
+        .ok_or_else(|| missing("workflowRef"))?;
     let lower = value.to_lowercase();
     if [".yaml", ".yml", ".xml"]
         .iter()
@@ -73,19 +65,9 @@ fn workflow(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<String, Err
         return Err(Error::new(ErrorKind::BadInput, detail));
     }
     if fields.text("workflowRef.type") == Some("packagePath") {
-        return Ok(in_package(value, LAYER, "workflowRef", printer));
+        return printer.in_package(LAYER, field, value);
     }
-    Ok(printer.value(LAYER, "workflowRef", value))
-}
-
-/// Returns a path of the package with its mount.
-fn in_package(path: &str, layer: &str, field: &str, printer: &mut Printer<'_>) -> String {
-    let path = printer.path(layer, field, path);
-    if is_final(&path) {
-        path
-    } else {
-        format!("@pkg/{path}")
-    }
+    printer.value(LAYER, field, value)
 }
 
 /// Returns the brief of the current node, which has to be there.
@@ -107,31 +89,32 @@ pub(super) fn brief(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<Nod
         );
         return Err(Error::new(ErrorKind::BadInput, detail));
     }
-    let mut files = |list: &str| -> Vec<NodeFile> {
-        let names = fields.list(&format!("nodeBrief.{list}"));
+    let mut files = |list: &str| -> Result<Vec<NodeFile>, Error> {
+        let names = fields.list(list).into_iter().enumerate();
         names
-            .into_iter()
-            .map(|name| NodeFile::new(printer.path(LAYER, list, name)))
+            .map(|(nth, name)| printer.file(LAYER, &format!("{list}[{nth}]"), name))
+            .map(|name| name.map(NodeFile::new))
             .collect()
     };
-    let (inputs, outputs) = (files("inputs"), files("outputs"));
-    let rules = fields.list("nodeBrief.validation").into_iter();
+    let (inputs, outputs) = (files("nodeBrief.inputs")?, files("nodeBrief.outputs")?);
+    let rules = fields.list("nodeBrief.validation").into_iter().enumerate();
     let validation = rules
-        .map(|rule| printer.value(LAYER, "validation", rule))
-        .collect();
+        .map(|(nth, rule)| printer.value(LAYER, &format!("nodeBrief.validation[{nth}]"), rule))
+        .collect::<Result<_, _>>()?;
     let transitions = fields
         .get("nodeBrief.transitions")
         .and_then(Value::as_array);
     let transitions = transitions
         .into_iter()
         .flatten()
-        .map(|edge| transition(edge, printer))
-        .collect();
-    let step = fields.required("nodeBrief.stepFilePathInPkg")?;
+        .enumerate()
+        .map(|(nth, edge)| transition(edge, &format!("nodeBrief.transitions[{nth}]"), printer))
+        .collect::<Result<_, _>>()?;
+    let step = "nodeBrief.stepFilePathInPkg";
     Ok(NodeBrief {
-        node_id: printer.value(LAYER, "nodeId", node_id),
+        node_id: printer.value(LAYER, "nodeBrief.nodeId", node_id)?,
         node_type: fields.required("nodeBrief.nodeType")?.to_owned(),
-        step_file: in_package(step, LAYER, "stepFilePathInPkg", printer),
+        step_file: printer.in_package(LAYER, step, fields.required(step)?)?,
         inputs,
         outputs,
         validation,
@@ -139,17 +122,19 @@ pub(super) fn brief(fields: Fields<'_>, printer: &mut Printer<'_>) -> Result<Nod
     })
 }
 
-fn transition(edge: &Value, printer: &mut Printer<'_>) -> Transition {
+fn transition(edge: &Value, field: &str, printer: &mut Printer<'_>) -> Result<Transition, Error> {
     let text = |key: &str| edge.get(key).and_then(Value::as_str);
-    let mut value = |key: &str, text: &str| printer.value("node-brief", key, text);
-    Transition {
-        to: value("to", text("to").unwrap_or_default()),
-        label: value("label", text("label").unwrap_or_default()),
+    let mut value =
+        |key: &str, text: &str| printer.value("node-brief", &format!("{field}.{key}"), text);
+    Ok(Transition {
+        to: value("to", text("to").unwrap_or_default())?,
+        label: value("label", text("label").unwrap_or_default())?,
         is_default: edge.get("isDefault") == Some(&json!(true)),
         condition_text: text("conditionText")
             .filter(|condition| !condition.is_empty())
-            .map(|condition| value("conditionText", condition)),
-    }
+            .map(|condition| value("conditionText", condition))
+            .transpose()?,
+    })
 }
 
 /// Returns the data of a menu command: its preview is no longer than one read may be.
@@ -157,26 +142,36 @@ pub(super) fn data(
     fields: Fields<'_>,
     policy: &ToolPolicy,
     printer: &mut Printer<'_>,
-) -> Option<Value> {
+) -> Result<Option<Value>, Error> {
     const LAYER: &str = "data-context";
-    fields.get("dataContext")?;
-    let text = |key: &str| {
-        let value = fields.get(&format!("dataContext.{key}"));
+    if fields.get("dataContext").is_none() {
+        return Ok(None);
+    }
+    let text = |field: &str| {
+        let value = fields.get(field);
         value.and_then(Value::as_str).unwrap_or_default()
     };
-    let path = NodeFile::new(printer.path(LAYER, "path", text("path"))).path;
-    let preview = text("preview");
+    let (label, path, preview) = (
+        "dataContext.label",
+        "dataContext.path",
+        "dataContext.preview",
+    );
+    let whole = text(preview);
     let most = policy.fs.max_read_bytes.unwrap_or(u64::MAX);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let end = cut_at(preview, preview.floor_char_boundary(most));
-    if end < preview.len() {
-        printer.lost(LAYER, "preview", Reason::Capped, preview.len() - end);
+    let end = cut_at(whole, whole.floor_char_boundary(most));
+    if end < whole.len() {
+        printer.lost(LAYER, preview, Reason::Capped, whole.len() - end);
     }
-    let lines: Vec<String> = preview[..end]
+    printer.text(preview, Traced::frame(&whole[..end]))?;
+    let lines: Vec<String> = whole[..end]
         .lines()
-        .map(|line| printer.line(LAYER, "preview", line))
-        .collect();
-    let readable = policy.fs.enabled == Some(true) && !path.starts_with(REDACTED);
-    let label = printer.value(LAYER, "label", text("label"));
-    Some(json!({"label": label, "path": path, "preview": lines, "readable": readable}))
+        .map(|line| printer.line(preview, line))
+        .collect::<Result<_, _>>()?;
+    let path = NodeFile::new(printer.file(LAYER, path, text(path))?).path;
+    let label = printer.value(LAYER, label, text(label))?;
+    let readable = policy.fs.enabled == Some(true);
+    Ok(Some(
+        json!({"label": label, "path": path, "preview": lines, "readable": readable}),
+    ))
 }
