@@ -97,10 +97,10 @@ fn section_table(manifest: &Manifest) -> Table {
             .source
             .strip_suffix(&format!(":{}", section.name))
             .unwrap_or(&section.source);
-        let role = format!("{:?}", section.role).to_lowercase();
+        let role = section.role.name();
         let changes = format!("{:?}", section.volatility).to_lowercase();
         row(
-            [&section.layer, &section.name, &role, source],
+            [&section.layer, &section.name, role, source],
             section.bytes,
             section.tokens,
             &changes,
@@ -138,8 +138,10 @@ pub(crate) fn findings(composition: &Composition, findings: &[Finding], out: Out
         let line = finding
             .source_line
             .map_or_else(String::new, |line| format!(":{line}"));
+        let message = mention.message;
+        let message = message.map_or_else(String::new, |nth| format!(" of message {nth}"));
         out.warn(&one_line(&format!(
-            "line {}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
+            "line {}{message}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
             mention.line, mention.tool, mention.sentence, finding.layer, finding.source
         )));
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet::Manifest;
+use callsheet::seal::Explained;
 
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
@@ -56,8 +57,10 @@ impl Args {
             };
             self.input.refuse_for_sealed()?;
             self.budget.refuse_redaction()?;
-            let mut manifest = seal.manifest()?;
-            manifest.count(self.budget.encoding, &seal.text()?);
+            let Explained {
+                text, mut manifest, ..
+            } = seal.explained()?;
+            manifest.count(self.budget.encoding, &text);
             return Ok(manifest);
         }
         let composition = self.input.compose(project, &self.target, &options)?;

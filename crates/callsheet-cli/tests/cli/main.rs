@@ -11,6 +11,7 @@ mod faults;
 mod fields;
 mod files;
 mod gc;
+mod handed_over;
 mod help;
 mod hostile;
 mod hostile_bundles;

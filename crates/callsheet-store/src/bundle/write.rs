@@ -76,7 +76,7 @@ impl Bundle {
         let mut bodies = BTreeMap::new();
         for prompt in &self.prompts {
             let folder = format!("prompts/{}", prompt.id);
-            let rendered = prompt.seal.rendered().map_err(io::Error::other)?;
+            let rendered = prompt.seal.text().map_err(io::Error::other)?;
             add(&mut tar, &format!("{folder}/prompt"), rendered.as_bytes())?;
             for (name, text) in DOCUMENTS.iter().zip(&prompt.seal.documents) {
                 add(&mut tar, &format!("{folder}/{name}.json"), text.as_bytes())?;

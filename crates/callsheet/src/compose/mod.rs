@@ -4,17 +4,17 @@ mod budget;
 mod document;
 mod framing;
 mod gather;
+mod handed_over;
 mod limits;
 mod message;
 mod render;
-
-use std::borrow::Cow;
 
 use serde_json::Value;
 
 pub use budget::Budget;
 pub(crate) use document::SCHEMA as COMPOSITION;
 pub(crate) use document::document;
+pub(crate) use handed_over::as_messages;
 pub(crate) use message::Cut;
 pub use message::Message;
 pub use render::Prompt;
@@ -26,7 +26,7 @@ use crate::manifest::{BudgetRecord, Manifest};
 use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Shape};
 use crate::redact::{Key, Level, Redactor, Rules, Secrets};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
@@ -110,9 +110,9 @@ impl Options {
 pub struct Composition {
     /// The sections that made it, in order, and the tools.
     pub prompt: Prompt,
-    /// The text of all sections in order; the exact bytes, unless the prompt is a list of messages.
+    /// The exact bytes that are handed over: a text, or messages as compact JSON.
     pub text: String,
-    /// Where each byte came from.
+    /// Where each of these bytes came from.
     pub source_map: SourceMap,
     /// The record of the composition.
     pub manifest: Manifest,
@@ -207,8 +207,7 @@ fn put_together(
         |redactor| redactor.fingerprint(&input),
     );
     let cut = Cut::of(&prompt, &source_map);
-    let handed_over = cut.handed_over(&text);
-    let mut manifest = Manifest::new(recipe, input, &prompt, &handed_over, &source_map);
+    let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
     manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
@@ -251,9 +250,13 @@ impl Composition {
         self.manifest.fingerprint
     }
 
-    /// Returns the exact bytes that are handed over: the text, or the messages as compact JSON.
-    pub fn rendered(&self) -> Cow<'_, str> {
-        self.cut().handed_over(&self.text)
+    /// Returns the text that people read: the contents of messages one after the other, or the text as it is.
+    pub fn plain(&self) -> String {
+        if self.prompt.shape != Shape::Messages {
+            return self.text.clone();
+        }
+        let contents: Vec<String> = self.messages().into_iter().map(|one| one.content).collect();
+        contents.join(&self.prompt.outer.separator)
     }
 
     /// Returns the prompt as messages.

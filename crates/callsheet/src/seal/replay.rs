@@ -41,7 +41,7 @@ impl Seal {
         let sealed = self.inputs()?;
         let (recipe, input) = (sealed.recipe()?, sealed.input()?);
         let composition = compose_again(&recipe, &input, &sealed.world()?, &sealed.options()?)?;
-        let differences = if self.rendered()? == composition.rendered() {
+        let differences = if self.text()? == composition.text {
             self.beside(&composition)?
         } else {
             self.differences(&composition)?
@@ -79,13 +79,15 @@ impl Seal {
         let then = self.manifest()?;
         let differ = then.tools != now.manifest.tools;
         let mut differences: Vec<Difference> = differ.then(|| tools(&then)).into_iter().collect();
-        // Another engine may record more; pseudonyms were secrets when this was recorded.
-        if then.engine == ENGINE && !self.inputs()?.is_scrubbed() {
+        // Another engine may record more, and seals of contents have other places; pseudonyms were secrets when this was
+        // recorded.
+        let comparable = !self.layout()?.is_of_contents() && !self.inputs()?.is_scrubbed();
+        if then.engine == ENGINE && comparable {
             let records = [
                 ("the manifest", then == now.manifest),
                 (
                     "the source map",
-                    self.source_map()?.spans == now.source_map.spans,
+                    self.explained()?.source_map.spans == now.source_map.spans,
                 ),
             ];
             let changed = records.into_iter().filter(|(_, same)| !same);

@@ -45,7 +45,7 @@ fn pack() -> (Composition, Seal) {
 #[test]
 fn a_seal_has_the_same_bytes_document_and_map_as_the_composition() {
     let (composition, seal) = pack();
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.document().unwrap(), composition.document());
     assert_eq!(seal.manifest().unwrap(), composition.manifest);
@@ -198,7 +198,7 @@ fn secrets_are_sealed_nowhere_and_the_prompt_still_replays() {
         ..Options::default()
     };
     let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), &options);
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     let everything: Vec<u8> = seal
         .bodies
         .values()
@@ -221,7 +221,7 @@ fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
         &json!({"globs": ["a.md"]}),
         &Options::default(),
     );
-    assert!(seal.rendered().unwrap().contains(&token));
+    assert!(seal.text().unwrap().contains(&token));
     let clean = seal.redacted(
         Level::Formats,
         crate::redact::Key::default(),
@@ -231,7 +231,7 @@ fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
     assert!(!clean.documents.concat().contains(&token));
     let mut bodies = clean.bodies.values();
     assert!(bodies.all(|body| !String::from_utf8_lossy(body).contains(&token)));
-    assert!(clean.rendered().unwrap().contains("‹secret:github-token:"));
+    assert!(clean.text().unwrap().contains("‹secret:github-token:"));
     assert_eq!(
         (clean.check(), clean.replay().unwrap().differences),
         (vec![], vec![])
@@ -250,7 +250,7 @@ fn where_pseudonyms_move_a_cut_that_is_known_and_told() {
     };
     let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, &options);
     assert!(!composition.text.contains("third"));
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.check(), []);
     assert!(!seal.inputs().unwrap().replays);
     assert!(!seal.replay().unwrap().is_equal());
@@ -279,7 +279,7 @@ fn a_few_texts_named_very_often_are_refused_and_not_put_together() {
     layout.frames = vec![String::new(); 2001];
     seal.documents[0] = compact(&manifest);
     seal.documents[2] = compact(&layout);
-    let error = seal.rendered().unwrap_err();
+    let error = seal.text().unwrap_err();
     assert_eq!(error.detail(), "it is larger than a prompt may be");
     assert!(!seal.check().is_empty());
 }
@@ -292,7 +292,7 @@ fn messages_that_repeat_a_text_are_refused() {
     let once = &once[..=once.find(']').unwrap()];
     let often = format!("{once},").repeat(50);
     seal.documents[2].insert_str(cut, &often);
-    let error = seal.rendered().unwrap_err();
+    let error = seal.text().unwrap_err();
     assert_eq!(
         error.detail(),
         "the layout cuts messages that are not in the text"
