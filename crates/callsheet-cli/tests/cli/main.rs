@@ -22,6 +22,7 @@ mod links;
 mod malformed;
 mod pack;
 mod permissions;
+mod places;
 mod project;
 mod prompts;
 mod recipe_errors;

@@ -7,6 +7,7 @@
 mod check;
 mod inputs;
 mod layout;
+mod paths;
 mod replay;
 mod scrub;
 
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use check::Fault;
 pub use inputs::SealedInputs;
+pub use paths::{ROOT, RootPaths};
 pub use replay::{Difference, Replay};
 
 use self::layout::Layout;
@@ -26,7 +28,7 @@ use crate::compose::document;
 use crate::inputs::Bodies;
 use crate::manifest::Manifest;
 use crate::source_map::SourceMap;
-use crate::{Composition, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
+use crate::{Composition, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe, compose};
 
 /// The documents of a seal, in the order in which they are named everywhere.
 pub const DOCUMENTS: [&str; 4] = ["manifest", "source-map", "layout", "inputs"];
@@ -64,6 +66,9 @@ pub struct Seal {
 
 impl Seal {
     /// Seals a composition; its inputs must have come from a disk that is watched.
+    ///
+    /// Where the root of the project is does not go into a seal: [`ROOT`] stands in its place, unless the prompt itself
+    /// prints that path.
     pub fn of(
         composition: &Composition,
         recipe: &Recipe,
@@ -71,6 +76,36 @@ impl Seal {
         inputs: &Inputs,
         options: &Options,
     ) -> Result<Self, Error> {
+        let sealed = SealedInputs::of(recipe, input, inputs, options)?;
+        let root = inputs.root.iter();
+        let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
+        let mut hidden = sealed.clone();
+        let changed = hidden.hide(&paths);
+        let told = [
+            compact(&composition.manifest),
+            compact(&composition.source_map),
+        ];
+        if !changed && !told.iter().any(|text| paths.are_in(text.as_bytes())) {
+            return Ok(Self::put(composition, recipe, hidden, options));
+        }
+        // Fingerprints of the input and what is told of paths are those of composing without the real path.
+        let again = hidden
+            .input()
+            .and_then(|input| compose(recipe, &input, &hidden.world()?, options));
+        Ok(match again {
+            Ok(again) if again.rendered() == composition.rendered() => {
+                Self::put(&again, recipe, hidden, options)
+            }
+            _ => Self::put(composition, recipe, sealed, options),
+        })
+    }
+
+    fn put(
+        composition: &Composition,
+        recipe: &Recipe,
+        mut sealed: SealedInputs,
+        options: &Options,
+    ) -> Self {
         let mut bodies = Bodies::new();
         let (text, map) = (&composition.text, &composition.source_map);
         for section in &composition.manifest.sections {
@@ -80,7 +115,6 @@ impl Seal {
             add(&mut bodies, &tool.to_string());
         }
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
-        let mut sealed = SealedInputs::of(recipe, input, inputs, options)?;
         sealed.scrubbed = match options.redactor(recipe) {
             Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
             None => false,
@@ -100,7 +134,7 @@ impl Seal {
             sealed.replays = false;
             seal.put_inputs(&sealed);
         }
-        Ok(seal)
+        seal
     }
 
     fn put_inputs(&mut self, sealed: &SealedInputs) {
