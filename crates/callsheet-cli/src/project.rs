@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
+use callsheet::seal::RootPaths;
 use callsheet::{Inputs, Reason, Recipe, Root, recipe};
 use callsheet_run::{ProjectObserver, Runners};
 
@@ -62,6 +63,13 @@ impl Project {
     /// Returns the root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the paths of the root on this machine, which nothing tells that leaves it.
+    pub(crate) fn root_paths(&self) -> RootPaths {
+        let given = std::path::absolute(&self.root).ok();
+        let real = std::fs::canonicalize(&self.root).ok();
+        RootPaths::new(given.into_iter().chain(real))
     }
 
     /// Returns the runners that the project sets.

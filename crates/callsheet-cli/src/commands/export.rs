@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use callsheet::Seal;
 use callsheet::redact::{Key, Level, Redactor, Rules};
+use callsheet::seal::RootPaths;
 use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
@@ -60,11 +61,13 @@ impl Args {
         if let Some(file) = output.filter(|_| out.json) {
             refuse_shared(&[("the bundle", file), ("`--json`", Path::new(STDOUT))])?;
         }
-        let opened = store::open(project)?;
+        let mut opened = store::open(project)?;
+        opened.project = opened.project.at(project.root_paths());
         let redaction = Redaction {
             level,
             key: project.settings.prompt.redact_key(),
             rules: project.settings.prompt.redact_rules.clone(),
+            paths: project.root_paths(),
         };
         let collecting = || self.bundle(&opened, &redaction, out);
         let bundle = progress::during("collecting", collecting)?;
@@ -135,6 +138,7 @@ struct Redaction {
     level: Level,
     key: Key,
     rules: Rules,
+    paths: RootPaths,
 }
 
 impl Redaction {
@@ -142,9 +146,15 @@ impl Redaction {
         self.level.redactor(self.key, &self.rules)
     }
 
-    /// Returns a prompt without its secrets, and says where that makes it another one.
+    /// Returns a prompt without the path of its project, and without its secrets where that is asked for; says where
+    /// that makes it another one.
     fn prompt(&self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
         let id = prompt.id;
+        let hidden = seal.without_paths(&self.paths).map_err(|error| {
+            let what = "cannot be exported without the path of the project";
+            Failure::negative(format!("prompt {id} {what}: {error}"))
+        })?;
+        let seal = hidden.unwrap_or(seal);
         let seal = match self.level {
             Level::Off => seal,
             level => seal
@@ -155,10 +165,11 @@ impl Redaction {
         };
         let bundled = Bundled::new(prompt.sealed_at, seal);
         if bundled.id != id {
-            out.say(&format!(
-                "prompt {id} without its secrets is {}",
-                bundled.id
-            ));
+            let what = match self.level {
+                Level::Off => "the path of its project",
+                _ => "its secrets",
+            };
+            out.say(&format!("prompt {id} without {what} is {}", bundled.id));
         }
         Ok(bundled)
     }

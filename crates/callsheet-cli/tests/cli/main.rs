@@ -23,6 +23,7 @@ mod links;
 mod losses;
 mod malformed;
 mod numbers;
+mod outputs;
 mod pack;
 mod permissions;
 mod places;

@@ -182,7 +182,8 @@ impl Bundle {
 }
 
 impl Store {
-    /// Reads a finished run through, for a bundle; its secrets are taken out where a redactor is given.
+    /// Reads a finished run through, for a bundle; its secrets are taken out where a redactor is given, and the path of
+    /// the project in any case.
     ///
     /// It blocks, and holds a few megabytes at a time. [`Bundle::write_from`] reads it once more, with the same redactor.
     pub fn bundled_run(
@@ -196,7 +197,7 @@ impl Store {
             block_on(self.read(move |tx| source::find(tx, &project, run)))?
         };
         let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
-        let cleaner = redactor.cloned().map(Cleaner::new);
-        source::measured(&mut &*self, source, cleaner.as_ref())
+        let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
+        source::measured(&mut &*self, source, &cleaner)
     }
 }

@@ -46,16 +46,10 @@ impl Bundle {
             let found = block_on(store.read(move |tx| source::find(tx, &of, id)));
             let found = found.map_err(io::Error::other)?;
             let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
-            let cleaner = redactor.cloned().map(Cleaner::new);
+            let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
             let path = format!("{folder}/events.ndjson");
             add_lines(&mut tar, &path, bundled.events, |take| {
-                event_lines(
-                    &mut &*store,
-                    key,
-                    cleaner.as_ref(),
-                    bundled.events.lines,
-                    take,
-                )
+                event_lines(&mut &*store, key, &cleaner, bundled.events.lines, take)
             })?;
             let path = format!("{folder}/log.ndjson");
             add_lines(&mut tar, &path, bundled.log, |take| {

@@ -88,7 +88,7 @@ fn ends_a_part(rest: &str) -> bool {
 }
 
 /// Returns every way to write a path, the longest first; the root of a disk has none, as it is in every path.
-fn forms(path: &str) -> Vec<String> {
+pub(crate) fn forms(path: &str) -> Vec<String> {
     if path.is_empty() {
         return Vec::new();
     }

@@ -23,7 +23,7 @@ use forms::Folder;
 
 use crate::redact::Rules;
 use crate::trace::{Traced, Transform};
-pub(crate) use forms::is_windows;
+pub(crate) use forms::{forms as written_forms, is_windows};
 
 /// The most characters that a printed value has.
 pub const MOST_CHARS: usize = 500;

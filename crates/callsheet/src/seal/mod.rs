@@ -7,6 +7,7 @@
 mod check;
 mod inputs;
 mod layout;
+mod paths;
 mod replay;
 mod scrub;
 
@@ -20,10 +21,11 @@ use serde_json::Value;
 
 pub use check::Fault;
 pub use inputs::SealedInputs;
+pub use paths::{ROOT, RootPaths};
 pub use replay::{Difference, Replay};
 
 use self::layout::Layout;
-use crate::compose::{as_messages, document};
+use crate::compose::{as_messages, compose_again, document};
 use crate::inputs::Bodies;
 use crate::manifest::{Manifest, SectionRecord};
 use crate::reading::Reading;
@@ -67,6 +69,9 @@ pub struct Seal {
 
 impl Seal {
     /// Seals a composition; its inputs must have come from a disk that is watched.
+    ///
+    /// Where the root of the project is does not go into a seal: [`ROOT`] stands in its place, unless the prompt itself
+    /// prints that path.
     pub fn of(
         composition: &Composition,
         recipe: &Recipe,
@@ -74,6 +79,36 @@ impl Seal {
         inputs: &Inputs,
         options: &Options,
     ) -> Result<Self, Error> {
+        let sealed = SealedInputs::of(recipe, input, inputs, options)?;
+        let root = inputs.root.iter();
+        let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
+        let mut hidden = sealed.clone();
+        let changed = hidden.hide(&paths);
+        let told = [
+            compact(&composition.manifest),
+            compact(&composition.source_map),
+        ];
+        if !changed && !told.iter().any(|text| paths.are_in(text.as_bytes())) {
+            return Ok(Self::put(composition, recipe, hidden, options));
+        }
+        // Fingerprints of the input and what is told of paths are those of composing without the real path.
+        let again = hidden
+            .input()
+            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
+        Ok(match again {
+            Ok(again) if again.text == composition.text => {
+                Self::put(&again, recipe, hidden, options)
+            }
+            _ => Self::put(composition, recipe, sealed, options),
+        })
+    }
+
+    fn put(
+        composition: &Composition,
+        recipe: &Recipe,
+        mut sealed: SealedInputs,
+        options: &Options,
+    ) -> Self {
         let mut bodies = Bodies::new();
         let (text, map) = (&composition.text, &composition.source_map);
         let reading = reading(composition.prompt.shape, text);
@@ -88,7 +123,6 @@ impl Seal {
             Shape::Messages => Cow::Owned(map.folded(text)),
             Shape::Text | Shape::System => Cow::Borrowed(map),
         };
-        let mut sealed = SealedInputs::of(recipe, input, inputs, options)?;
         sealed.scrubbed = match options.redactor(recipe) {
             Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
             None => false,
@@ -108,7 +142,7 @@ impl Seal {
             sealed.replays = false;
             seal.put_inputs(&sealed);
         }
-        Ok(seal)
+        seal
     }
 
     fn put_inputs(&mut self, sealed: &SealedInputs) {

@@ -357,3 +357,116 @@ fn only_a_watched_disk_can_be_sealed() {
         "only what was read from a watched disk can be sealed"
     );
 }
+
+/// Everything that a seal keeps, as one text.
+fn kept(seal: &Seal) -> String {
+    let bodies = seal.bodies.values();
+    let bodies = bodies.map(|body| String::from_utf8_lossy(body).into_owned());
+    seal.documents.iter().cloned().chain(bodies).collect()
+}
+
+#[test]
+fn a_seal_is_the_same_wherever_the_project_is() {
+    let seals: Vec<Seal> = (0..2).map(|_| pack().1).collect();
+    assert_eq!(seals[0], seals[1]);
+    let inputs = seals[0].inputs().unwrap();
+    assert_eq!(
+        inputs.files(),
+        ["a.md", "src/b.rs"].map(str::to_owned).into()
+    );
+}
+
+#[test]
+fn the_path_of_the_project_is_not_sealed_unless_it_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let path = root.to_str().unwrap();
+    std::fs::create_dir(root.join("prompts")).unwrap();
+    std::fs::write(root.join("prompts/identity.md"), "Hello, {{who}}.").unwrap();
+    let inputs = || Inputs::new(Disk::watched().open(&root).unwrap());
+    let options = Options::default();
+    let identity = |who: &str| {
+        let recipe = built_in("layers").unwrap().unwrap();
+        let input = json!({"prompts_dir": format!("{path}/prompts"),
+            "identity": {"name": "identity", "variables": {"who": who}}});
+        let inputs = inputs();
+        let composition = compose(recipe, &input, &inputs, &options).unwrap();
+        let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+        assert_eq!(seal.text().unwrap(), composition.text);
+        assert_eq!(seal.check(), vec![]);
+        assert_eq!(seal.replay().unwrap().differences, vec![]);
+        seal
+    };
+    let paths = RootPaths::new([&root]);
+    let plain = identity("you");
+    assert!(!kept(&plain).contains(path));
+    assert_eq!(plain.without_paths(&paths).unwrap(), None);
+
+    let telling = identity(&format!("{path}/you"));
+    assert!(kept(&telling).contains(path));
+    let hidden = telling
+        .without_paths(&RootPaths::default())
+        .unwrap()
+        .unwrap();
+    assert_eq!(hidden.text().unwrap(), "Hello, /@project/you.");
+    assert!(!kept(&hidden).contains(path));
+    assert_eq!(hidden.replay().unwrap().differences, vec![]);
+    assert_eq!(hidden.without_paths(&paths).unwrap(), None);
+}
+
+#[test]
+fn a_path_that_is_put_together_from_parts_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let toml = "[[layers]]\nname = 'where'\ntext = 'in {{above}}/{{name}}'\n";
+    let files = crate::recipe::Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+    let recipe = Recipe::parse("mine", "recipes/mine", files).unwrap();
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap().to_str().unwrap().to_owned();
+    let input = json!({"above": part(root.parent().map(std::path::Path::as_os_str)), "name": part(root.file_name())});
+    let (inputs, options) = (
+        Inputs::new(Disk::watched().open(&root).unwrap()),
+        Options::default(),
+    );
+    let composition = compose(&recipe, &input, &inputs, &options).unwrap();
+    let seal = Seal::of(&composition, &recipe, &input, &inputs, &options).unwrap();
+    let error = seal.without_paths(&RootPaths::new([&root])).unwrap_err();
+    insta::assert_snapshot!(error, @"it prints the path of the project, put together from parts");
+}
+
+#[test]
+fn paths_are_hidden_however_they_are_written() {
+    let paths = RootPaths::new(["/home/ann/my shop", "/srv/shop/"]);
+    for (text, hidden) in [
+        ("/srv/shop", "/@project"),
+        (
+            "in /srv/shop/src, /srv/shop.",
+            "in /@project/src, /@project.",
+        ),
+        ("/srv/shop2", "/@project2"),
+        ("/home/ann/my shop/a", "/@project/a"),
+        ("/home/ann/my%20shop/a", "/@project/a"),
+        ("%2Fsrv%2Fshop%2Fa", "/@project%2Fa"),
+        ("{\"a\":\"\\/srv\\/shop\\/a\"}", "{\"a\":\"/@project\\/a\"}"),
+        ("/home/ann", "/home/ann"),
+        ("srv/shop", "srv/shop"),
+        ("/@project/a", "/@project/a"),
+    ] {
+        assert_eq!(paths.hide(text), hidden);
+    }
+    let short = RootPaths::new(["/app"]);
+    for (text, hidden) in [
+        ("cd /app", "cd /@project"),
+        ("\"/app/src\"", "\"/@project/src\""),
+        ("https://example.com/app/src", "https://example.com/app/src"),
+        ("/apple /app2 /app-x", "/apple /app2 /app-x"),
+    ] {
+        assert_eq!(short.hide(text), hidden);
+    }
+    for nothing in ["", "/", "relative/path", ROOT] {
+        assert!(RootPaths::new([nothing]).is_empty(), "{nothing}");
+    }
+    assert_eq!(paths.begun(b"see /srv/sh"), "/srv/sh".len());
+    assert_eq!(paths.begun(b"see /srv/shop"), 0);
+    assert_eq!(paths.begun(b"see /"), 1);
+    assert_eq!(paths.begun(b"see"), 0);
+}
