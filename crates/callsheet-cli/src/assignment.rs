@@ -204,7 +204,7 @@ impl Assignment<'_> {
         let composed =
             args.compose_for(self.project, RECIPE, &Options::default(), Keeping::Seal)?;
         report::omissions(&composed.composition.manifest.omissions, out);
-        let text = composed.composition.rendered().into_owned();
+        let text = composed.composition.text.clone();
         let seal = composed
             .seal
             .ok_or_else(|| Failure::input("nothing was sealed"))?;

@@ -11,6 +11,7 @@ use crate::input::{self, Document};
 use crate::output::Output;
 use crate::progress;
 use crate::project::Project;
+use crate::report;
 use crate::settings::FILE;
 
 /// What goes into a recipe.
@@ -189,7 +190,8 @@ pub(crate) fn compose_document(
     let inputs = project.inputs(&disk)?;
     let options = &Options {
         redact_key: project.settings.prompt.redact_key(),
-        ..*options
+        redact_rules: project.settings.prompt.redact_rules.clone(),
+        ..options.clone()
     };
     let composed = progress::during("composing", || {
         let composition = compose(recipe, &input, &inputs, options)?;
@@ -240,8 +242,8 @@ pub(crate) fn tell(
     events_file: Option<&std::path::Path>,
     out: Output,
 ) -> Result<(), Failure> {
-    crate::report::omissions(&composition.manifest.omissions, out);
-    crate::report::redactions(&composition.manifest.redactions, out);
+    report::omissions(&composition.manifest.omissions, out);
+    report::redactions(&composition.manifest.redactions, out);
     match events_file {
         Some(file) => {
             let mut lines = String::new();
@@ -253,7 +255,9 @@ pub(crate) fn tell(
             crate::output::write_file(file, lines)
         }
         None => {
-            for event in &composition.events {
+            let omissions = &composition.manifest.omissions;
+            let events = composition.events.iter();
+            for event in events.filter(|event| !report::is_told(event, omissions)) {
                 out.warn(&format!("{}: {}", event.kind, event.message()));
             }
             Ok(())

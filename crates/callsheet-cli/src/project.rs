@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
-use callsheet::{Inputs, Recipe, Root, recipe};
+use callsheet::seal::RootPaths;
+use callsheet::{Inputs, Reason, Recipe, Root, recipe};
 use callsheet_run::{ProjectObserver, Runners};
 
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ impl Project {
     /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let root = find_root(named)?;
-        let settings_text = settings_text(&root.join(FILE))?.unwrap_or_default();
+        let settings_text = settings_text(&root)?.unwrap_or_default();
         let settings = Settings::parse(&settings_text, FILE)?;
         // A variable that is no text cannot be one of ours.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -62,6 +63,13 @@ impl Project {
     /// Returns the root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the paths of the root on this machine, which nothing tells that leaves it.
+    pub(crate) fn root_paths(&self) -> RootPaths {
+        let given = std::path::absolute(&self.root).ok();
+        let real = std::fs::canonicalize(&self.root).ok();
+        RootPaths::new(given.into_iter().chain(real))
     }
 
     /// Returns the runners that the project sets.
@@ -132,18 +140,24 @@ fn children(folder: &Path, shown: &str) -> Result<Vec<(String, PathBuf)>, Failur
     Ok(named.collect())
 }
 
-/// Reads the settings file, where there is one.
-fn settings_text(file: &Path) -> Result<Option<String>, Failure> {
-    // A pipe of that name would be waited for.
-    if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
-        return Err(Failure::input(format!("{FILE}: is no regular file")));
-    }
-    match std::fs::read(file) {
+/// The largest settings file that is read.
+const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
+
+/// Reads the settings file, where there is one: below the root and a plain file, like everything that a project holds.
+fn settings_text(root: &Path) -> Result<Option<String>, Failure> {
+    let root = Root::open(root)?.with_max_file_bytes(MAX_SETTINGS_BYTES);
+    match root.read(FILE) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| Failure::input(format!("{FILE}: no UTF-8 text"))),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(Failure::refused(&format!("cannot read `{FILE}`"), &cause)),
+        Err(refusal) => match refusal.reason {
+            Reason::Missing => Ok(None),
+            Reason::Unreadable => {
+                let why = refusal.detail;
+                Err(Failure::missing(format!("cannot read `{FILE}`: {why}")))
+            }
+            reason => Err(Failure::input(format!("{FILE}: {}", reason.sentence()))),
+        },
     }
 }
 

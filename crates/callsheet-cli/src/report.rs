@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use callsheet::check::Finding;
 use callsheet::manifest::Manifest;
 use callsheet::redact::Redaction;
-use callsheet::{Composition, Omission, Reason};
+use callsheet::{Composition, Event, Omission, Reason};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -97,10 +97,10 @@ fn section_table(manifest: &Manifest) -> Table {
             .source
             .strip_suffix(&format!(":{}", section.name))
             .unwrap_or(&section.source);
-        let role = format!("{:?}", section.role).to_lowercase();
+        let role = section.role.name();
         let changes = format!("{:?}", section.volatility).to_lowercase();
         row(
-            [&section.layer, &section.name, &role, source],
+            [&section.layer, &section.name, role, source],
             section.bytes,
             section.tokens,
             &changes,
@@ -138,8 +138,10 @@ pub(crate) fn findings(composition: &Composition, findings: &[Finding], out: Out
         let line = finding
             .source_line
             .map_or_else(String::new, |line| format!(":{line}"));
+        let message = mention.message;
+        let message = message.map_or_else(String::new, |nth| format!(" of message {nth}"));
         out.warn(&one_line(&format!(
-            "line {}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
+            "line {}{message}: asks for `{}`, which the policy denies: {} (layer {}, {}{line})",
             mention.line, mention.tool, mention.sentence, finding.layer, finding.source
         )));
     }
@@ -167,11 +169,26 @@ pub(crate) fn redactions(redactions: &[Redaction], out: Output) {
     out.note(&format!("{what} ({})", kinds.join(", ")));
 }
 
-/// Says what was left out: losses one by one, what rules leave out by number.
+/// Tells whether an event is about something that is told as an omission, too.
+pub(crate) fn is_told(event: &Event, omissions: &[Omission]) -> bool {
+    let fact = |name: &str| event.payload.get(name).and_then(Value::as_str);
+    let (reason, name) = match event.kind.as_str() {
+        "template:missing" => (Reason::NoValue, fact("name")),
+        "template:unknown" => (Reason::Missing, fact("name")),
+        "layer:failed" => (Reason::Unavailable, fact("layer")),
+        _ => return false,
+    };
+    let mut losses = omissions.iter().filter(|omission| omission.is_loss());
+    losses.any(|omission| omission.reason == reason && Some(omission.name.as_str()) == name)
+}
+
+/// Says what was left out: losses one by one, what rules leave out by number. What an optional layer lacks is for those who
+/// want to hear more.
 pub(crate) fn omissions(omissions: &[Omission], out: Output) {
     let verbose = out.talk == Talk::Verbose;
     let (losses, by_rule): (Vec<&Omission>, Vec<&Omission>) = omissions
         .iter()
+        .filter(|omission| verbose || !omission.reason.is_absence() || omission.is_loss())
         .partition(|omission| omission.is_loss() || omission.reason == Reason::Redacted);
     let most = if verbose { losses.len() } else { NAMED_LOSSES };
     for omission in losses.iter().take(most) {

@@ -94,7 +94,7 @@ impl Target {
     /// Returns the text of a file, or the bytes of a sealed prompt.
     pub(crate) fn text(self) -> Result<String, Failure> {
         match self {
-            Self::Sealed { seal, .. } => Ok(seal.rendered()?),
+            Self::Sealed { seal, .. } => Ok(seal.text()?),
             Self::Text(text) => Ok(text),
         }
     }

@@ -316,9 +316,9 @@ fn a_state_changes_along_the_graph_or_not_at_all() {
     let fingerprint = shown["fingerprint"].as_str().unwrap();
     let done = state(&["set", "--done", "a", "--go", "b", "--if-match", fingerprint]);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let new = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted:\n  - a\ncurrentNodeId: b\n---\nBody\r\n";
+    let new = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted: [a]\ncurrentNodeId: \"b\"\n---\nBody\r\n";
     assert_eq!(place.read("run/workflow.md"), new);
-    place.write("new.md", &new.replace("  - a\n", "  - b\n"));
+    place.write("new.md", &new.replace("[a]", "[b]"));
     let done = state(&["set", "--text", "new.md"]);
     assert!(
         done.stderr.contains("E_SCHEMA_VALIDATION"),

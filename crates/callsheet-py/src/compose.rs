@@ -64,6 +64,7 @@ impl Asked {
                 Some(key) => Key::derive(key),
                 None => settings.redact_key(),
             },
+            redact_rules: settings.redact_rules.clone(),
         })
     }
 }
@@ -119,6 +120,7 @@ pub(crate) fn inject<'py>(
         project.complete(&found, &mut value)?;
         let options = Options {
             redact_key: project.settings().redact_key(),
+            redact_rules: project.settings().redact_rules.clone(),
             ..Options::default()
         };
         let composed =

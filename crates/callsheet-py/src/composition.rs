@@ -1,7 +1,6 @@
 //! A composed prompt, as Python sees it: nothing of it can be changed, and every look gives values of one's own.
 
 use callsheet::SourceMap;
-use callsheet::recipe::Shape;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use serde::{Deserialize, Serialize};
@@ -22,8 +21,6 @@ pub(crate) struct Composition {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Record {
     text: String,
-    /// The exact bytes, where they are not the text.
-    rendered: Option<String>,
     messages: Value,
     manifest: Map<String, Value>,
     source_map: SourceMap,
@@ -32,10 +29,7 @@ struct Record {
 impl Composition {
     /// Takes what the library composed; `wide` are the integers of the input that JSON numbers cannot hold.
     pub(crate) fn new(composed: callsheet::Composition, wide: Vec<Wide>) -> Self {
-        let is_list = composed.prompt.shape == Shape::Messages;
-        let rendered = is_list.then(|| composed.rendered().into_owned());
         let record = Record {
-            rendered,
             messages: json!(composed.messages()),
             manifest: match json!(composed.manifest) {
                 Value::Object(manifest) => manifest,
@@ -61,25 +55,20 @@ impl Composition {
     fn fact(&self, name: &str) -> &Value {
         self.record.manifest.get(name).unwrap_or(&Value::Null)
     }
-
-    fn exact(&self) -> &str {
-        let record = &self.record;
-        record.rendered.as_deref().unwrap_or(&record.text)
-    }
 }
 
 #[pymethods]
 impl Composition {
-    /// The text of all sections in order.
+    /// The exact text that is handed over: that of all sections in order, or for a recipe of messages their compact JSON.
     #[getter]
     fn text(&self) -> &str {
         &self.record.text
     }
 
-    /// The exact text that is handed over: `text`, or for a recipe of messages their compact JSON.
+    /// The same as `text`.
     #[getter]
     fn rendered(&self) -> &str {
-        self.exact()
+        &self.record.text
     }
 
     /// The prompt as messages with `role` and `content`.
@@ -137,7 +126,7 @@ impl Composition {
         format!(
             "<Composition of '{}': {sections} section{plural}, {} bytes, {}>",
             recipe.unwrap_or_default(),
-            self.exact().len(),
+            self.record.text.len(),
             self.fingerprint()
         )
     }

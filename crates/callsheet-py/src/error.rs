@@ -86,6 +86,9 @@ fn kind(kind: ErrorKind) -> &'static str {
     }
 }
 
+/// What may help where a glob matches no file.
+const NO_MATCH: &str = "globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names";
+
 /// Returns what may help: the name that was probably meant, or those that are allowed and not told yet.
 fn hint(error: &Error) -> Option<String> {
     let found = error.found()?;
@@ -97,9 +100,8 @@ fn hint(error: &Error) -> Option<String> {
     if let Some(nearest) = allowed.iter().min_by_key(distance).filter(close) {
         return Some(format!("did you mean `{nearest}`?"));
     }
-    // A list of what is there instead would be long.
     if error.kind() == ErrorKind::NoMatch {
-        return Some("globs are relative to the root, and skip hidden files and those that `.gitignore` or `.promptignore` names".to_owned());
+        return Some(NO_MATCH.to_owned());
     }
     let quoted: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
     let told = quoted.iter().all(|name| error.detail().contains(name));

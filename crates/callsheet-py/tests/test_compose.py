@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -136,7 +137,11 @@ def test_messages_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert all(message.keys() == {"role", "content"} for message in messages)
     composition = compose("messages", MESSAGES)
     assert composition.messages == messages == compose_messages(MESSAGES, root=tmp_path)
-    assert composition.rendered != composition.text
+    assert json.loads(composition.text) == messages
+    assert composition.rendered == composition.text
+    spans = composition.source_map["spans"]
+    assert [span["end"] for span in spans][-1] == len(composition.text.encode())
+    assert {span["source"] for span in spans if span["layer"] == "user-input"} == {"frame", "input:userInput"}
     run = {"task": {"id": 2**60, "title": "Count"}}
     assert compose_run(run) == compose("run", run).text
     assert f"- id: {2**60}\n- title: Count\n" in compose_run(run)

@@ -182,6 +182,7 @@ variables:
     required: true
   - name: given
     default: by default
+  - loose
 ---
 {{needed}} {{given}} {{loose}}
 """
@@ -199,11 +200,19 @@ def test_strict_names_everything_that_is_missing(write: Write) -> None:
     message = "Required variable 'needed' not provided for template 'declared' (also missing: 'loose')"
     assert str(caught.value) == message
     assert isinstance(caught.value, Error)
-    assert (caught.value.kind, caught.value.file, caught.value.line) == ("bad-template", "t.md", 9)
+    assert (caught.value.kind, caught.value.file, caught.value.line) == ("bad-template", "t.md", 10)
     with pytest.raises(ValueError) as caught:
         builder.set_identity("t", {"needed": "N", "loose": None})
     assert str(caught.value) == "Required variable 'loose' not provided for template 'declared'"
     assert builder.render_template("t", {"needed": "N", "loose": "L"}) == "N by default L"
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": True}, {"missing": "keep"}])
+def test_what_a_template_does_not_declare_is_prose(write: Write, options: dict[str, Any]) -> None:
+    content = "---\nvariables: [who]\n---\n{{who}}: write {{event}} or {{ event }}"
+    assert render(write, content, {"who": "W"}, **options) == "W: write {{event}} or {{ event }}"
+    assert render(write, content, {"who": "W", "event": None}, **options) == "W: write {{event}} or {{ event }}"
+    assert render(write, content, {"who": "W", "event": "E"}, **options) == "W: write E or E"
 
 
 def test_strictness_can_be_chosen_for_one_call(write: Write) -> None:

@@ -137,10 +137,7 @@ pub(crate) fn of(tx: &mut dyn Tx, row: &Row, worker: &str) -> Result<Claim, Stor
         key,
         worker: worker.to_owned(),
         attempt: row.int(2)?,
-        project: Project {
-            name: run.project.clone(),
-            key: row.int(1)?,
-        },
+        project: Project::new(row.int(1)?, &run.project),
         run,
     })
 }

@@ -2,15 +2,43 @@
 //!
 //! A project is found by its name and made at its first use; it is never renamed or removed.
 
+use callsheet::seal::RootPaths;
+
 use crate::db::{Dialect, Tx, Value};
 use crate::{Store, StoreError, mark};
 
 /// A project of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Project {
     /// The name, which no other project of the store has.
     pub name: String,
     pub(crate) key: i64,
+    /// Where its root is on this machine, which no bundle tells.
+    pub(crate) paths: RootPaths,
+}
+
+impl PartialEq for Project {
+    fn eq(&self, other: &Self) -> bool {
+        (self.key, &self.name) == (other.key, &other.name)
+    }
+}
+
+impl Eq for Project {}
+
+impl Project {
+    pub(crate) fn new(key: i64, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            key,
+            paths: RootPaths::default(),
+        }
+    }
+
+    /// Says where its root is on this machine, so that no bundle tells.
+    #[must_use]
+    pub fn at(self, paths: RootPaths) -> Self {
+        Self { paths, ..self }
+    }
 }
 
 const FIND: &str = "select key from project where name = $1";
@@ -39,12 +67,7 @@ impl Store {
     pub async fn projects(&self) -> Result<Vec<Project>, StoreError> {
         self.read(|tx| {
             let rows = tx.query(LIST, &[])?;
-            let project = |row: &crate::db::Row| {
-                Ok(Project {
-                    key: row.int(0)?,
-                    name: row.text(1)?.to_owned(),
-                })
-            };
+            let project = |row: &crate::db::Row| Ok(Project::new(row.int(0)?, row.text(1)?));
             rows.iter().map(project).collect()
         })
         .await
@@ -68,10 +91,7 @@ pub(crate) fn find(tx: &mut dyn Tx, name: &str) -> Result<Option<Project>, Store
     let Some(row) = tx.first(FIND, &[name.into()])? else {
         return Ok(None);
     };
-    Ok(Some(Project {
-        name: name.to_owned(),
-        key: row.int(0)?,
-    }))
+    Ok(Some(Project::new(row.int(0)?, name)))
 }
 
 /// Finds a project or makes it.

@@ -146,6 +146,7 @@ pub mod package;
 pub mod policy;
 pub mod prepare;
 pub mod profile;
+pub mod reading;
 pub mod recipe;
 pub mod redact;
 mod schema;

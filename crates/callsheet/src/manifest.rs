@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
 use crate::omission::Omission;
+use crate::reading::Reading;
 use crate::recipe::Recipe;
 use crate::redact::{self, Redaction};
 use crate::section::{Priority, Role, Section, Trust, Volatility};
-use crate::source_map::SourceMap;
+use crate::source_map::{SectionPlace, SourceMap};
 use crate::tokens::{self, Encoding};
 use crate::{Event, Fingerprint};
 
@@ -95,16 +96,16 @@ pub struct SectionRecord {
     pub source: String,
     /// The fingerprint of that whole thing.
     pub source_fingerprint: Fingerprint,
-    /// The first byte of its body in the text of the prompt.
+    /// The first byte of its body in the bytes that are handed over.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
-    /// The number of bytes of its body.
+    /// How many bytes these are.
     pub bytes: usize,
     /// The number of tokens of its body, where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
-    /// The fingerprint of its body.
+    /// The fingerprint of its body as it reads, without the escapes that a message has.
     pub fingerprint: Fingerprint,
     /// Whether it is our own.
     pub trust: Trust,
@@ -130,7 +131,9 @@ impl Manifest {
         handed_over: &str,
         map: &SourceMap,
     ) -> Self {
-        let sections = prompt.sections.iter().zip(&map.places);
+        let mut sections: Vec<_> = prompt.sections.iter().zip(&map.places).collect();
+        // Joined messages stand in another order than the layers.
+        sections.sort_by_key(|(_, place)| place.framed.start);
         Self {
             schema: Cow::Borrowed(SCHEMA),
             engine: Cow::Borrowed(ENGINE),
@@ -145,6 +148,7 @@ impl Manifest {
             encoding: None,
             budget: BudgetRecord::default(),
             sections: sections
+                .into_iter()
                 .map(|(section, place)| record(section, place.body.clone()))
                 .collect(),
             tools: prompt
@@ -159,18 +163,30 @@ impl Manifest {
         }
     }
 
+    /// Puts the sections, which are in the order of `places`, where they stand in other bytes, and in the order there.
+    pub(crate) fn place(&mut self, places: &[SectionPlace]) {
+        for (section, place) in self.sections.iter_mut().zip(places) {
+            section.start = place.body.start;
+            section.end = place.body.end;
+            section.bytes = place.body.len();
+        }
+        self.sections.sort_by_key(|section| section.start);
+    }
+
     /// Adds what a cache can keep of the text that the sections stand in.
     pub(crate) fn plan(&mut self, text: &str, map: &SourceMap) {
         let parts: Vec<Part> = self.sections.iter().map(Part::from).collect();
         self.cache = cache::declared(text, &parts, &map.spans);
     }
 
-    /// Adds the tokens of the text that the sections stand in, and of every section.
-    pub fn count(&mut self, encoding: Encoding, text: &str) {
-        self.tokens = Some(tokens::count(encoding, text));
+    /// Adds the tokens of the prompt that the sections stand in, and of every section.
+    pub fn count(&mut self, encoding: Encoding, prompt: &str) {
+        let reading = Reading::of(prompt);
+        self.tokens = Some(reading.all_tokens(encoding));
         self.encoding = Some(encoding);
         for section in &mut self.sections {
-            section.tokens = Some(tokens::count(encoding, &text[section.start..section.end]));
+            let body = reading.slice(section.start..section.end);
+            section.tokens = Some(tokens::count(encoding, body));
         }
     }
 

@@ -33,6 +33,8 @@ pub enum Reason {
     Link,
     /// A named glob matched nothing.
     NoMatch,
+    /// The input has no value for it.
+    NoValue,
     /// The budget was too small for it.
     OverBudget,
     /// The same text is there already.
@@ -69,6 +71,14 @@ impl Reason {
         )
     }
 
+    /// Tells whether it means that there is nothing, rather than that something is in the way.
+    pub fn is_absence(self) -> bool {
+        matches!(
+            self,
+            Self::Missing | Self::NoMatch | Self::NoValue | Self::Unavailable
+        )
+    }
+
     /// Returns the sentence that people read.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -84,6 +94,7 @@ impl Reason {
             Self::Excluded => "is left out by the recipe",
             Self::Link => "is a link, which is not followed",
             Self::NoMatch => "matched no file",
+            Self::NoValue => "has no value",
             Self::OverBudget => "did not fit the budget",
             Self::Duplicate => "is in the prompt already",
             Self::Cycle => "imports itself",
@@ -186,6 +197,13 @@ impl Omission {
     /// Makes it a loss, whatever is usual for its reason: somebody named it.
     pub(crate) fn make_loss(&mut self) {
         self.loss = (!self.reason.is_loss()).then_some(true);
+    }
+
+    /// Makes it no loss if it is an absence: its layer can do without.
+    pub(crate) fn make_optional(&mut self) {
+        if self.reason.is_absence() {
+            self.loss = Some(false);
+        }
     }
 
     /// Makes the omission of a list of which only the first entries are shown; `rest` has the sizes of the others.

@@ -49,6 +49,11 @@ impl Schema {
             .map(String::as_str)
     }
 
+    /// Tells whether it takes no other fields than it declares.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.document.get("additionalProperties") == Some(&Value::Bool(false))
+    }
+
     /// Returns the default that the schema declares for a field, named by its dotted path.
     pub(crate) fn default_of(&self, path: &str) -> Option<&Value> {
         let mut steps = path.split('.');
@@ -281,7 +286,8 @@ fn type_names(kind: &TypeKind) -> String {
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
+/// Returns what kind of value it is, in the words of JSON.
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -21,6 +21,17 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// Returns the word for it, as messages have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 /// Whether a text is our own or may be somebody's attempt to steer the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

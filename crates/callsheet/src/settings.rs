@@ -3,6 +3,8 @@
 //! Text and variables come from the caller; nothing is read here. Of agents, runs and stores only the names of their
 //! settings are known, so that a misspelled one is refused wherever the file is read.
 
+mod redaction;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -13,7 +15,7 @@ use crate::inputs::Root;
 use crate::prepare::Preparation;
 use crate::profile::Profiles;
 use crate::recipe::known;
-use crate::redact::Key;
+use crate::redact::{Key, Rules};
 use crate::scope::ScopeGlobs;
 use crate::{Error, ErrorKind, Recipe};
 
@@ -40,6 +42,10 @@ pub struct PromptSettings {
     pub max_file_bytes: Option<u64>,
     /// What the pseudonyms of secrets are derived from.
     pub redact_key: Option<String>,
+    redact: redaction::Settings,
+    /// All that is taken for a secret.
+    #[serde(skip)]
+    pub redact_rules: Rules,
     #[serde(rename = "store")]
     _store: IgnoredAny,
     #[serde(rename = "project")]
@@ -102,6 +108,7 @@ impl PromptSettings {
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let bad = |error| Error::toml(ErrorKind::BadInput, file, text, &error);
         let mut settings: Self = toml::from_str(text).map_err(bad)?;
+        settings.redact_rules = settings.redact.rules(text, file)?;
         text.clone_into(&mut settings.text);
         Ok(settings)
     }

@@ -1,9 +1,12 @@
 //! Source maps: from each byte of a prompt back to where it came from.
 
+mod fold;
+
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::Manifest;
 use crate::section::{Role, Section};
 use crate::trace::{Span, Transform};
 
@@ -49,10 +52,10 @@ pub struct SourceMap {
     pub schema: String,
     /// The spans.
     pub spans: Vec<MapSpan>,
-    /// Where each section stands, in the order of the sections.
+    /// Where each section stands, in the order of the sections of the prompt.
     #[serde(skip)]
     pub places: Vec<SectionPlace>,
-    /// Where each message stands, and who it is from; a section that shares its message with no other is one.
+    /// Where the content of each message stands, and who it is from; a section that shares its message with no other is one.
     #[serde(skip)]
     pub messages: Vec<(Role, Range<usize>)>,
 }
@@ -102,6 +105,29 @@ impl SourceMap {
         }
     }
 
+    /// Returns the map with the places that a manifest has for its sections.
+    pub(crate) fn placing(self, manifest: &Manifest) -> Self {
+        let places = manifest.sections.iter().map(|section| SectionPlace {
+            framed: section.start..section.end,
+            body: section.start..section.end,
+        });
+        Self {
+            places: places.collect(),
+            ..self
+        }
+    }
+
+    /// Tells whether the spans cover a text without gap or overlap, each on its own characters.
+    pub fn covers(&self, text: &str) -> bool {
+        let mut end = 0;
+        let follow = self.spans.iter().all(|span| {
+            let follows = span.start == end && text.get(span.start..span.end).is_some();
+            end = span.end;
+            follows
+        });
+        follow && end == text.len()
+    }
+
     /// Returns the span that holds the byte at `offset`.
     pub fn at(&self, offset: usize) -> Option<&MapSpan> {
         let index = self.spans.partition_point(|span| span.end <= offset);
@@ -110,6 +136,32 @@ impl SourceMap {
 }
 
 impl MapSpan {
+    /// Makes the span of text of the recipe as a whole.
+    pub(crate) fn frame(range: Range<usize>) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+            layer: FRAME.to_owned(),
+            section: None,
+            source: FRAME.to_owned(),
+            source_start: None,
+            source_end: None,
+            line: None,
+            transform: None,
+        }
+    }
+
+    /// Tells whether [`MapSpan::line_at`] returns the line of each byte, and not only that of where the span begins.
+    pub fn tells_line(&self) -> bool {
+        let range = self.source_start.zip(self.source_end);
+        let one = range.is_some_and(|(start, end)| end.saturating_sub(start) <= 1);
+        match self.transform {
+            None | Some(Transform::Redacted | Transform::Aliased | Transform::Newline) => true,
+            Some(Transform::JsonString | Transform::XmlText) => one,
+            Some(_) => false,
+        }
+    }
+
     /// Returns the line in the source of the byte at `offset` of the prompt `text`.
     pub fn line_at(&self, text: &str, offset: usize) -> Option<usize> {
         let line = self.line?;

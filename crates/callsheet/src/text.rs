@@ -28,6 +28,12 @@ pub fn xml_escaped(text: &str) -> String {
     out
 }
 
+/// Returns a text as it stands in a JSON string, without the quotes around it.
+pub(crate) fn json_escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
 /// Returns how XML writes one of `&`, `<` and `>`.
 pub(crate) fn xml_entity(mark: &str) -> &'static str {
     match mark {

@@ -320,8 +320,7 @@ impl Traced {
     pub fn json_escaped(&self) -> Self {
         let mut out = Self::with_capacity(self.text.len() + self.text.len() / 16);
         for span in &self.spans {
-            let quoted = serde_json::Value::from(&self.text[span.range.clone()]).to_string();
-            let escaped = &quoted[1..quoted.len() - 1];
+            let escaped = crate::text::json_escaped(&self.text[span.range.clone()]);
             let link = span.link.clone().map(|link| match link.transform {
                 // A pseudonym has nothing to escape.
                 Some(Transform::Redacted) => link,
@@ -330,7 +329,7 @@ impl Traced {
                     ..link
                 },
             });
-            out.push_span(escaped, link);
+            out.push_span(&escaped, link);
         }
         out
     }

@@ -79,7 +79,7 @@ fn run(group: &str, case: &Case) -> Vec<String> {
     match (case.bytes(), &case.error, composed) {
         (Some(expected), None, Ok(composition)) => {
             let mut differences = Vec::new();
-            differences.extend(difference("prompt", &expected, &composition.rendered()));
+            differences.extend(difference("prompt", &expected, &composition.text));
             differences.extend(json_difference(
                 "events",
                 &case.events,
@@ -106,7 +106,7 @@ fn run(group: &str, case: &Case) -> Vec<String> {
         (None, Some(_), Ok(composition)) => {
             vec![format!(
                 "expected an error, found the prompt\n{}",
-                composition.rendered()
+                composition.text
             )]
         }
         _ => vec!["a case needs one of `expected`, `messages` and `error`".to_owned()],
@@ -143,7 +143,7 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
 /// Every case is sealed, put together again and composed again, to the same bytes.
 fn check_seal(seal: &Seal, composition: &Composition) {
     assert_eq!(seal.check(), []);
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.document().unwrap(), composition.document());
     let replay = seal.replay().unwrap();
     assert_eq!(replay.differences, []);

@@ -156,8 +156,10 @@ fn sections(plan: &CachePlan) -> Table {
 }
 
 fn parting(divergence: &Divergence) -> String {
+    let message = divergence.message;
+    let message = message.map_or_else(String::new, |nth| format!(" of message {nth}"));
     let mut text = format!(
-        "it ends at byte {} (line {}): {}\n",
+        "it ends at byte {} (line {}{message}): {}\n",
         divergence.byte,
         divergence.line,
         one_line(&divergence.reason)

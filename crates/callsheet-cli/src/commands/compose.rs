@@ -99,7 +99,7 @@ pub(crate) struct Account {
 /// The form in which a prompt is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// The exact bytes
+    /// The text alone: of messages, their contents one after the other
     Text,
     /// A document with the prompt, its sections and what was left out
     Json,
@@ -186,8 +186,8 @@ impl Files {
         let sealed = self.account.keep(project, composed, out)?;
         let composition = &composed.composition;
         let result = match format {
-            None => composition.rendered(),
-            Some(Format::Text) => Cow::from(composition.text.as_str()),
+            None => Cow::from(composition.text.as_str()),
+            Some(Format::Text) => composition.plain().into(),
             Some(Format::Json) => {
                 let mut document = composition.document();
                 if let Some(sealed) = sealed {

@@ -1,8 +1,10 @@
 //! `diff`: two prompts, by section, then by line.
 
+use std::ops::Range;
 use std::process::ExitCode;
 
 use callsheet::cache::{self, common_prefix};
+use callsheet::reading::Reading;
 use callsheet::tokens::{self, Encoding};
 use callsheet_store::Id;
 use serde_json::{Value, json};
@@ -47,11 +49,35 @@ pub(crate) struct Args {
 #[derive(Default)]
 struct Side {
     text: String,
-    sections: Vec<(String, String)>,
+    sections: Vec<(String, Body)>,
     /// The tools beside the text, where they are known.
     tools: Option<Value>,
     /// The roles of the messages that the text is cut into, where they are known.
     roles: Option<Vec<Value>>,
+}
+
+/// A section of a prompt, or all of it.
+#[derive(Clone, PartialEq)]
+struct Body {
+    /// As people read it.
+    text: String,
+    /// How many bytes it has in the prompt.
+    bytes: usize,
+}
+
+impl Body {
+    /// Returns what stands in a range of a prompt.
+    fn of(reading: &Reading<'_>, range: Range<usize>) -> Self {
+        Self {
+            bytes: range.len(),
+            text: reading.slice(range).to_owned(),
+        }
+    }
+
+    /// Returns all of a prompt.
+    fn whole(prompt: &str) -> Self {
+        Self::of(&Reading::of(prompt), 0..prompt.len())
+    }
 }
 
 /// Returns what is not the same beside the text of two prompts.
@@ -60,8 +86,8 @@ fn beside(one: &Side, other: &Side) -> Vec<&'static str> {
     let cut = one.roles.is_some() && other.roles.is_some() && one.roles != other.roles;
     let found = [
         ("tools", tools),
-        // Of another text, other messages are no news.
-        ("messages", cut && one.text == other.text),
+        // Of other sections, other messages are no news.
+        ("messages", cut && one.sections == other.sections),
     ];
     let found = found.into_iter().filter(|(_, differ)| *differ);
     found.map(|(what, _)| what).collect()
@@ -70,8 +96,8 @@ fn beside(one: &Side, other: &Side) -> Vec<&'static str> {
 /// What became of a section.
 struct Change {
     name: String,
-    old: Option<String>,
-    new: Option<String>,
+    old: Option<Body>,
+    new: Option<Body>,
 }
 
 impl Change {
@@ -85,10 +111,8 @@ impl Change {
     }
 
     fn lines(&self) -> String {
-        let (old, new) = (
-            self.old.as_deref().unwrap_or_default(),
-            self.new.as_deref().unwrap_or_default(),
-        );
+        let [old, new] =
+            [&self.old, &self.new].map(|body| body.as_ref().map_or("", |body| body.text.as_str()));
         // Sections often end without a newline; that is told where one does and the other does not.
         let differ = old.ends_with('\n') != new.ends_with('\n');
         TextDiff::from_lines(old, new)
@@ -172,12 +196,13 @@ impl Args {
 }
 
 impl Comparison {
-    fn count(&self, text: &str) -> usize {
-        tokens::count(self.encoding, text)
+    /// Returns how many tokens the beginning of a prompt has.
+    fn count(&self, prompt: &str, end: usize) -> usize {
+        Reading::of(prompt).tokens(self.encoding, 0..end)
     }
 
-    fn common_prefix(&self) -> &str {
-        &self.one.text[..common_prefix(&self.one.text, &self.other.text)]
+    fn common_prefix(&self) -> usize {
+        common_prefix(&self.one.text, &self.other.text)
     }
 
     fn is_equal(&self) -> bool {
@@ -185,11 +210,16 @@ impl Comparison {
     }
 
     pub(crate) fn document(&self) -> Value {
-        let size = |text: &str| json!({"bytes": text.len(), "tokens": self.count(text)});
+        let size =
+            |prompt: &str, end: usize| json!({"bytes": end, "tokens": self.count(prompt, end)});
+        let part = |body: &Body| {
+            let tokens = tokens::count(self.encoding, &body.text);
+            json!({"bytes": body.bytes, "tokens": tokens})
+        };
         let section = |change: &Change| {
-            let (old, new) = (change.old.as_deref(), change.new.as_deref());
+            let (old, new) = (change.old.as_ref(), change.new.as_ref());
             let mut section = json!({
-                "name": change.name, "change": change.kind(), "a": old.map(size), "b": new.map(size),
+                "name": change.name, "change": change.kind(), "a": old.map(part), "b": new.map(part),
             });
             if change.kind() != "same" {
                 section["lines"] = json!(change.lines());
@@ -197,17 +227,18 @@ impl Comparison {
             section
         };
         let sections: Vec<Value> = self.changes.iter().map(section).collect();
+        let (one, other) = (&self.one.text, &self.other.text);
         json!({
-            "schema": "callsheet.diff/1", "equal": self.is_equal(), "a": size(&self.one.text),
-            "b": size(&self.other.text), "common_prefix": size(self.common_prefix()), "sections": sections,
-            "beside": beside(&self.one, &self.other),
+            "schema": "callsheet.diff/1", "equal": self.is_equal(), "a": size(one, one.len()),
+            "b": size(other, other.len()), "common_prefix": size(one, self.common_prefix()),
+            "sections": sections, "beside": beside(&self.one, &self.other),
         })
     }
 
     pub(crate) fn text(&self) -> String {
         let (one, other) = (&self.one, &self.other);
-        let count = |text: &str| self.count(text);
-        let (old, new) = (count(&one.text), count(&other.text));
+        let count = |body: &Body| tokens::count(self.encoding, &body.text);
+        let [old, new] = [one, other].map(|side| self.count(&side.text, side.text.len()));
         let differ = beside(one, other).into_iter();
         let differ: String = differ
             .flat_map(|what| ["the ", what, " differ\n"])
@@ -216,7 +247,7 @@ impl Comparison {
             return format!("the same {} bytes, {old} tokens\n{differ}", one.text.len());
         }
         let mut text = String::new();
-        if !(one.sections.is_empty() && other.sections.is_empty()) {
+        if !(one.sections.is_empty() || other.sections.is_empty()) {
             let mut table = Table::new(&[
                 ("SECTION", Align::Left),
                 ("CHANGE", Align::Left),
@@ -226,8 +257,8 @@ impl Comparison {
             ]);
             for change in &self.changes {
                 let (old, new) = (
-                    change.old.as_deref().map(count),
-                    change.new.as_deref().map(count),
+                    change.old.as_ref().map(count),
+                    change.new.as_ref().map(count),
                 );
                 let cell = |tokens: Option<usize>| {
                     tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string())
@@ -257,9 +288,9 @@ impl Comparison {
         text.push_str(&format!(
             "tokens: {old} → {new} ({})\ncommon prefix: {} of {} bytes, {} tokens\n",
             delta(old, new),
-            kept.len(),
+            kept,
             one.text.len(),
-            count(kept)
+            self.count(&one.text, kept)
         ));
         text.push_str(&differ);
         text
@@ -277,8 +308,9 @@ fn delta(old: usize, new: usize) -> String {
 /// Reads a side from a composition document; anything else is not one.
 fn side_of(document: &Value) -> Option<Side> {
     let read = cache::Side::from_document(document)?;
+    let reading = Reading::of(&read.text);
     let bodies = read.sections.iter();
-    let bodies = bodies.map(|part| (part.label(), read.text[part.start..part.end].to_owned()));
+    let bodies = bodies.map(|part| (part.label(), Body::of(&reading, part.start..part.end)));
     let sections = bodies.collect();
     let messages = document.get("messages").and_then(Value::as_array);
     Some(Side {
@@ -291,12 +323,13 @@ fn side_of(document: &Value) -> Option<Side> {
 
 /// Pairs sections by name, in the order of B, with those of A that are gone where they stood.
 fn changes(one: &Side, other: &Side) -> Vec<Change> {
-    if one.sections.is_empty() && other.sections.is_empty() {
+    // What only one of them tells cannot be compared.
+    if one.sections.is_empty() || other.sections.is_empty() {
         let name = "prompt".to_owned();
         return vec![Change {
             name,
-            old: Some(one.text.clone()),
-            new: Some(other.text.clone()),
+            old: Some(Body::whole(&one.text)),
+            new: Some(Body::whole(&other.text)),
         }];
     }
     let names = |side: &Side| -> Vec<String> {

@@ -156,7 +156,6 @@ impl Args {
     /// Returns what the agent is given: a system prompt goes the way of system texts.
     fn texts(&self, composition: &Composition) -> Result<Texts, Failure> {
         let given = self.prompt.as_deref().map(read_prompt).transpose()?;
-        let all = composition.rendered().into_owned();
         match (composition.prompt.shape, given) {
             (Shape::Messages, given) => messages(composition, given),
             (_, Some(prompt)) => Ok(Texts {
@@ -169,7 +168,7 @@ impl Args {
             ))
             .hint("`--prompt TEXT` gives one")),
             (Shape::Text, None) => Ok(Texts {
-                prompt: all,
+                prompt: composition.text.clone(),
                 system: None,
             }),
         }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet::Manifest;
+use callsheet::seal::Explained;
 
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
@@ -35,7 +36,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let manifest = self.manifest(project)?;
-        for event in &manifest.events {
+        let events = manifest.events.iter();
+        for event in events.filter(|event| !report::is_told(event, &manifest.omissions)) {
             out.warn(&format!("{}: {}", event.kind, event.message()));
         }
         if out.json {
@@ -55,8 +57,10 @@ impl Args {
             };
             self.input.refuse_for_sealed()?;
             self.budget.refuse_redaction()?;
-            let mut manifest = seal.manifest()?;
-            manifest.count(self.budget.encoding, &seal.text()?);
+            let Explained {
+                text, mut manifest, ..
+            } = seal.explained()?;
+            manifest.count(self.budget.encoding, &text);
             return Ok(manifest);
         }
         let composition = self.input.compose(project, &self.target, &options)?;

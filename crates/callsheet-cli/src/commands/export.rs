@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callsheet::Seal;
-use callsheet::redact::{Key, Level};
+use callsheet::redact::{Key, Level, Redactor, Rules};
+use callsheet::seal::RootPaths;
 use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
@@ -60,13 +61,19 @@ impl Args {
         if let Some(file) = output.filter(|_| out.json) {
             refuse_shared(&[("the bundle", file), ("`--json`", Path::new(STDOUT))])?;
         }
-        let opened = store::open(project)?;
-        let key = project.settings.prompt.redact_key();
-        let redaction = Redaction { level, key };
-        let collecting = || self.bundle(&opened, redaction, out);
+        let mut opened = store::open(project)?;
+        opened.project = opened.project.at(project.root_paths());
+        let redaction = Redaction {
+            level,
+            key: project.settings.prompt.redact_key(),
+            rules: project.settings.prompt.redact_rules.clone(),
+            paths: project.root_paths(),
+        };
+        let collecting = || self.bundle(&opened, &redaction, out);
         let bundle = progress::during("collecting", collecting)?;
         let write = |writer: &mut dyn Write| {
-            let redactor = level.redactor(key);
+            let redactor = redaction.redactor();
+            let redactor = redactor.as_ref();
             let written = progress::during("compressing", || {
                 bundle.write_from(&opened.store, &opened.project, redactor, writer)
             });
@@ -99,7 +106,7 @@ impl Args {
     fn bundle(
         &self,
         opened: &Opened,
-        redaction: Redaction,
+        redaction: &Redaction,
         out: Output,
     ) -> Result<Bundle, Failure> {
         let mut bundle = Bundle {
@@ -111,8 +118,10 @@ impl Args {
             let seal = block_on(opened.store.sealed(&prompt))?;
             let bundled = redaction.prompt(&prompt, seal, out)?;
             if let Some(run) = run {
-                let redactor = redaction.level.redactor(redaction.key);
-                let reading = opened.store.bundled_run(&opened.project, run.id, redactor);
+                let redactor = redaction.redactor();
+                let reading = opened
+                    .store
+                    .bundled_run(&opened.project, run.id, redactor.as_ref());
                 let mut run = reading?;
                 run.run.prompt = bundled.id;
                 bundle.runs.push(run);
@@ -125,28 +134,42 @@ impl Args {
 }
 
 /// What is taken out.
-#[derive(Clone, Copy)]
 struct Redaction {
     level: Level,
     key: Key,
+    rules: Rules,
+    paths: RootPaths,
 }
 
 impl Redaction {
-    /// Returns a prompt without its secrets, and says where that makes it another one.
-    fn prompt(self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
+    fn redactor(&self) -> Option<Redactor> {
+        self.level.redactor(self.key, &self.rules)
+    }
+
+    /// Returns a prompt without the path of its project, and without its secrets where that is asked for; says where
+    /// that makes it another one.
+    fn prompt(&self, prompt: &SealedPrompt, seal: Seal, out: Output) -> Result<Bundled, Failure> {
         let id = prompt.id;
+        let hidden = seal.without_paths(&self.paths).map_err(|error| {
+            let what = "cannot be exported without the path of the project";
+            Failure::negative(format!("prompt {id} {what}: {error}"))
+        })?;
+        let seal = hidden.unwrap_or(seal);
         let seal = match self.level {
             Level::Off => seal,
-            level => seal.redacted(level, self.key).map_err(|error| {
-                Failure::negative(format!("prompt {id} cannot be redacted: {error}"))
-            })?,
+            level => seal
+                .redacted(level, self.key, &self.rules)
+                .map_err(|error| {
+                    Failure::negative(format!("prompt {id} cannot be redacted: {error}"))
+                })?,
         };
         let bundled = Bundled::new(prompt.sealed_at, seal);
         if bundled.id != id {
-            out.say(&format!(
-                "prompt {id} without its secrets is {}",
-                bundled.id
-            ));
+            let what = match self.level {
+                Level::Off => "the path of its project",
+                _ => "its secrets",
+            };
+            out.say(&format!("prompt {id} without {what} is {}", bundled.id));
         }
         Ok(bundled)
     }

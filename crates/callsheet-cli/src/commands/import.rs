@@ -49,8 +49,8 @@ impl Args {
         let bundle = bundle.map_err(not_a_bundle)?;
         let opened = store::open_to_write(project)?;
         let importing = || {
-            let (store, project) = (&opened.store, &opened.project);
-            block_on(store.import_from(project, bundle, shown, file))
+            let kept = opened.project.clone().at(project.root_paths());
+            block_on(opened.store.import_from(&kept, bundle, shown, file))
         };
         let imported = progress::during("importing", importing).map_err(not_a_bundle)?;
         if out.json {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use callsheet::omission::Refusal;
+use callsheet::{Reason, Root};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -63,25 +65,40 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
         let what = format!("cannot make `{what}`");
         move |cause: std::io::Error| Failure::refused(&what, &cause)
     };
-    if root.join(FILE).exists() {
+    let opened = Root::open(root)?;
+    // A link that leads out of the project is neither read nor written through.
+    let outside = |what: &str, refusal: Refusal| {
+        let why = [refusal.reason.sentence(), &refusal.detail].join(" ");
+        Failure::missing(format!(
+            "`{what}` {}; nothing was written to it",
+            why.trim_end()
+        ))
+    };
+    let write = |what: &str, text: &str| {
+        let path = opened.confine(what);
+        write_file(&path.map_err(|refusal| outside(what, refusal))?, text)
+    };
+    if opened.has(FILE) {
         steps.push(("kept", FILE));
     } else {
-        write_file(&root.join(FILE), SETTINGS)?;
+        write(FILE, SETTINGS)?;
         steps.push(("wrote", FILE));
     }
     for folder in [RECIPES, TEMPLATES] {
-        if root.join(folder).exists() {
+        if opened.has(folder) {
             steps.push(("kept", folder));
         } else {
-            std::fs::create_dir_all(root.join(folder)).map_err(refused(folder))?;
+            let path = opened.confine(folder);
+            let path = path.map_err(|refusal| outside(folder, refusal))?;
+            std::fs::create_dir_all(path).map_err(refused(folder))?;
             steps.push(("made", folder));
         }
     }
-    let ignore = root.join(".gitignore");
-    let old = match std::fs::read_to_string(&ignore) {
-        Ok(text) => text,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(cause) => return Err(Failure::refused("cannot read `.gitignore`", &cause)),
+    let old = match opened.read(".gitignore") {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|_| Failure::input("`.gitignore` is not UTF-8 text"))?,
+        Err(refusal) if refusal.reason == Reason::Missing => String::new(),
+        Err(refusal) => return Err(outside(".gitignore", refusal)),
     };
     if old.lines().any(|line| {
         matches!(
@@ -97,7 +114,7 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
     } else {
         "\n"
     };
-    write_file(&ignore, format!("{old}{gap}{IGNORED}\n"))?;
+    write(".gitignore", &format!("{old}{gap}{IGNORED}\n"))?;
     steps.push(("added", ".gitignore"));
     Ok(steps)
 }

@@ -113,7 +113,7 @@ fn show(found: &Found, out: Output) -> Result<ExitCode, Failure> {
         .map(|layer| {
             json!({
                 "name": layer.name, "role": layer.role, "when": layer.when.as_ref().map(callsheet::recipe::Condition::expression),
-                "priority": priority(layer.priority), "volatility": layer.volatility, "trust": layer.trust, "cut": layer.may_cut,
+                "priority": priority(layer.priority), "volatility": layer.volatility, "trust": layer.trust, "cut": layer.may_cut, "optional": layer.optional,
             })
         })
         .collect();

@@ -106,8 +106,9 @@ impl Args {
                 }
                 out.document(&document)
             }
-            None | Some(Part::Prompt) => out.data(seal.rendered()?),
+            None | Some(Part::Prompt) => out.data(seal.text()?),
             Some(Part::Input) => out.document(&seal.inputs()?.input()?),
+            Some(Part::SourceMap) => out.data(pretty(&seal.explained()?.source_map)),
             Some(part) => out.data(indented(&seal.documents[part.number()])),
         }
     }

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use callsheet::package::{Graph, Package};
 use callsheet::state::{
-    STATE_FILE, State, StateCode, StateError, Update, read_graph, replace, update,
+    self, Append, STATE_FILE, State, StateCode, StateError, Update, read_graph, replace, update,
 };
-use callsheet::{Error, Fingerprint};
-use serde_json::{Map, Value, json};
+use callsheet::{Error, Fingerprint, document};
+use serde_json::json;
 
-use crate::failure::Failure;
-use crate::input::defined;
+use crate::failure::{Failure, did_you_mean};
+use crate::input::{defined, not_read};
 use crate::output::{Output, write_file};
 use crate::project::Project;
 use crate::table::one_line;
@@ -135,9 +135,33 @@ impl Args {
                         "error": {"code": code, "message": error.message, "details": error.details},
                     }))?;
                 }
-                Err(Failure::input(error.to_string()))
+                Err(failure(&error))
             }
         }
+    }
+}
+
+/// Returns the failure of a state, with the node that was probably meant.
+fn failure(error: &StateError) -> Failure {
+    let failure = Failure::input(error.to_string());
+    let texts = |field: &str, name: &str| -> Vec<String> {
+        let items = error.details[field].as_array().into_iter().flatten();
+        let texts = items.map(|item| item.as_str().or_else(|| item[name].as_str()));
+        texts.flatten().map(str::to_owned).collect()
+    };
+    let found = error.details["found"].as_str();
+    let found = found.or_else(|| error.details["to"].as_str());
+    let mut allowed = texts("allowed", "");
+    allowed.extend(texts("allowedNext", "to"));
+    match found.and_then(|found| did_you_mean(found, &allowed)) {
+        Some(name) => failure.hint(format!("did you mean `{name}`?")),
+        None if error.details["found"].is_string() => {
+            failure.hint(format!("there are `{}`", allowed.join("`, `")))
+        }
+        None if error.code == StateCode::InvalidFrontmatter => {
+            failure.hint("`--text FILE` takes the whole new text")
+        }
+        None => failure,
     }
 }
 
@@ -170,7 +194,15 @@ impl Place {
         let recorded = state.fields().get("workflowRef");
         let recorded =
             recorded.and_then(|value| value.as_str().or_else(|| value["value"].as_str()));
-        let workflow = package.workflow(self.workflow.as_deref().or(recorded))?;
+        let named = self.workflow.as_deref().or(recorded);
+        let workflow = package.workflow(named).map_err(|error| match named {
+            Some(_) => Failure::from(error),
+            None => {
+                let ids = error.allowed().join("`, `");
+                Failure::input("WORKFLOW_REF_REQUIRED: the package has several workflows")
+                    .hint(format!("name one with `--workflow`: `{ids}`"))
+            }
+        })?;
         let graph = read_graph(&root, &workflow)?;
         Ok((state, graph))
     }
@@ -198,46 +230,43 @@ impl Set {
     }
 
     fn change(&self) -> Result<Update, Failure> {
-        let (document, shown) = match &self.update {
-            Some(file) => (
-                serde_json::from_str(&read(file)?).map_err(|error| {
-                    Failure::input(format!("{}:{}: {error}", file.display(), error.line()))
-                })?,
-                file.display().to_string(),
-            ),
-            None => (self.document()?, "the change".to_owned()),
+        let update = match &self.update {
+            Some(file) => written(file)?,
+            None => self.asked()?,
         };
-        serde_json::from_value(document)
-            .map_err(|error: serde_json::Error| Failure::input(format!("{shown}: {error}")))
-    }
-
-    /// Returns the change that the flags ask for.
-    fn document(&self) -> Result<Value, Failure> {
-        let mut change = Map::new();
-        for (key, items) in [
-            ("stepsCompleted", &self.done),
-            ("artifacts", &self.artifact),
-        ] {
-            if !items.is_empty() {
-                change.insert(key.to_owned(), json!({"append": items}));
-            }
-        }
-        let variables = defined(&self.define)?;
-        if !variables.is_empty() {
-            change.insert("variables".to_owned(), json!({"set": variables}));
-        }
-        for (key, value) in [("currentNodeId", &self.go), ("updatedAt", &self.updated_at)] {
-            if let Some(value) = value {
-                change.insert(key.to_owned(), json!({"set": value}));
-            }
-        }
-        if change.is_empty() {
+        if update.is_empty() {
             return Err(Failure::input("there is nothing to change").hint(
                 "say what with `--done`, `--go`, `-D`, `--artifact`, `--updated-at`, `--update` or `--text`",
             ));
         }
-        Ok(Value::Object(change))
+        Ok(update)
     }
+
+    /// Returns the change that the flags ask for.
+    fn asked(&self) -> Result<Update, Failure> {
+        let append = |items: &[String]| {
+            let append = items.to_vec();
+            (!items.is_empty()).then_some(Append { append })
+        };
+        let variables = defined(&self.define)?;
+        Ok(Update {
+            steps_completed: append(&self.done),
+            artifacts: append(&self.artifact),
+            variables: (!variables.is_empty()).then_some(state::Set { set: variables }),
+            current_node_id: self.go.clone().map(|set| state::Set { set }),
+            updated_at: self.updated_at.clone().map(|set| state::Set { set }),
+            decision_log: None,
+        })
+    }
+}
+
+/// Returns the change that a file describes.
+fn written(file: &Path) -> Result<Update, Failure> {
+    let shown = file.display().to_string();
+    let document = document::json(&read(file)?);
+    let document = document.map_err(|malformed| not_read(&shown, "JSON", &malformed))?;
+    Update::from_document(&document)
+        .map_err(|misfit| Failure::input(format!("{shown}: {}", misfit.reason)))
 }
 
 fn read(file: &Path) -> Result<String, Failure> {

@@ -232,11 +232,8 @@ impl Render {
             },
             missing,
         )?;
-        for name in &rendered.missing {
-            out.warn(&format!(
-                "`{{{{{name}}}}}` in `{}` has no value",
-                template.file
-            ));
+        for event in rendered.events(&template.file) {
+            out.warn(event.message());
         }
         for name in rendered.unused.iter().filter(|name| named.contains(name)) {
             out.warn(&format!("`{name}` is not used in `{}`", template.file));
@@ -244,7 +241,7 @@ impl Render {
         if out.json {
             out.document(&json!({
                 "schema": "callsheet.rendered/1", "template": template.name, "text": rendered.body.text(),
-                "missing": rendered.missing, "unused": rendered.unused,
+                "missing": rendered.missing, "undeclared": rendered.prose, "unused": rendered.unused,
             }))?;
         } else {
             out.data(rendered.body.text())?;

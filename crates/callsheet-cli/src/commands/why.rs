@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use callsheet::SourceMap;
 use callsheet::cache::Side;
+use callsheet::reading::Reading;
 use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
 use callsheet_store::block_on;
@@ -72,7 +73,7 @@ impl Args {
         };
         let (prompt, map) = self.prompt(project, target)?;
         let places: Vec<(usize, usize)> = match (&self.text, self.at) {
-            (Some(text), _) => places_of(&prompt, text),
+            (Some(text), _) => all_places_of(&prompt, text),
             (None, Some(at)) if at < prompt.len() => vec![(at, at + 1)],
             (None, at) => {
                 let at = at.unwrap_or_default();
@@ -118,7 +119,8 @@ impl Args {
             };
             self.input.refuse_for_sealed()?;
             self.budget.refuse_redaction()?;
-            return Ok((seal.text()?, seal.source_map()?));
+            let sealed = seal.explained()?;
+            return Ok((sealed.text, sealed.source_map));
         }
         if !is_file {
             let options = self.budget.options(false);
@@ -127,7 +129,10 @@ impl Args {
         }
         self.budget.refuse_redaction()?;
         let prompt = match Target::find(project, target)? {
-            Target::Sealed { seal, .. } => return Ok((seal.text()?, seal.source_map()?)),
+            Target::Sealed { seal, .. } => {
+                let sealed = seal.explained()?;
+                return Ok((sealed.text, sealed.source_map));
+            }
             Target::Text(prompt) => prompt,
         };
         let (prompt, map, shown) = match (&self.source_map, document(&prompt)) {
@@ -159,7 +164,7 @@ impl Args {
         let mut documents = Vec::new();
         for carrier in &found.prompts {
             let (prompt, whole, map) = (&carrier.prompt, &carrier.text, &carrier.source_map);
-            let places = places_of(whole, text);
+            let places = all_places_of(whole, text);
             if out.json {
                 let places = places.iter().map(|&place| describe(whole, map, place));
                 let places: Vec<Value> = places.collect();
@@ -203,6 +208,22 @@ impl Args {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns every place of a text in a prompt, as people read it and as it stands there.
+fn all_places_of(prompt: &str, text: &str) -> Vec<(usize, usize)> {
+    let reading = Reading::of(prompt);
+    let read = places_of(reading.text(), text).into_iter();
+    let read = read.map(|(start, end)| reading.to_prompt(start..end));
+    let read = read.map(|place| (place.start, place.end));
+    // Half an escape is no text.
+    let whole = |at: usize| reading.to_prompt(0..reading.to_read(at)).end == at;
+    let mut places = places_of(prompt, text);
+    places.retain(|&(start, end)| whole(start) && whole(end));
+    places.extend(read);
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// Returns every place of a text in a prompt, also those that overlap.
@@ -260,16 +281,34 @@ fn check_cover(prompt: &str, map: &SourceMap, shown: &str, target: &str) -> Resu
     Ok(())
 }
 
-/// Returns the spans that hold the bytes of a place.
-fn spans(map: &SourceMap, (start, end): (usize, usize)) -> impl Iterator<Item = &MapSpan> {
+/// Returns the spans that hold the bytes of a place; of one text in a row, the first.
+fn spans(map: &SourceMap, (start, end): (usize, usize)) -> Vec<&MapSpan> {
     let from = map.spans.partition_point(|span| span.end <= start);
-    map.spans[from..]
-        .iter()
-        .take_while(move |span| span.start < end)
+    let mut found: Vec<&MapSpan> = Vec::new();
+    let mut last: Option<&MapSpan> = None;
+    for span in map.spans[from..].iter().take_while(|span| span.start < end) {
+        if !last.is_some_and(|last| goes_on(last, span)) {
+            found.push(span);
+        }
+        last = Some(span);
+    }
+    found
+}
+
+/// Tells whether a span is the next of its source, as where a line end is escaped between two lines.
+fn goes_on(last: &MapSpan, span: &MapSpan) -> bool {
+    let escaped = |span: &MapSpan| matches!(span.transform, None | Some(Transform::JsonString));
+    let same =
+        (&last.layer, &last.section, &last.source) == (&span.layer, &span.section, &span.source);
+    same && span.source_start.is_some()
+        && last.source_end == span.source_start
+        && escaped(last)
+        && escaped(span)
 }
 
 fn describe(prompt: &str, map: &SourceMap, place: (usize, usize)) -> Value {
     let sources: Vec<Value> = spans(map, place)
+        .into_iter()
         .map(|span| {
             let at = span.start.max(place.0);
             let exact = span.transform.is_none();
@@ -285,21 +324,15 @@ fn describe(prompt: &str, map: &SourceMap, place: (usize, usize)) -> Value {
 }
 
 fn tell(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
-    let before = &prompt.as_bytes()[..place.0];
-    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let at = Reading::of(prompt).position(place.0);
     let mut text = if place.1 - place.0 == 1 {
-        format!("byte {} (line {line} of the prompt)\n", place.0)
+        format!("byte {} ({at})\n", place.0)
     } else {
-        format!(
-            "bytes {} to {} (line {line} of the prompt)\n",
-            place.0, place.1
-        )
+        format!("bytes {} to {} ({at})\n", place.0, place.1)
     };
     for span in spans(map, place) {
         let source = match span.line_at(prompt, span.start.max(place.0)) {
-            Some(line) if matches!(span.transform, None | Some(Transform::Redacted)) => {
-                format!("{}:{line}", span.source)
-            }
+            Some(line) if span.tells_line() => format!("{}:{line}", span.source),
             _ if span.source == FRAME => "text of the recipe".to_owned(),
             _ => span.source.clone(),
         };

@@ -244,7 +244,7 @@ impl Worker<'_> {
         let errand = Errand {
             sealed: queued.prompt,
             texts: Texts {
-                prompt: seal.rendered()?,
+                prompt: seal.text()?,
                 system: None,
             },
             script,

@@ -279,3 +279,64 @@ fn a_folder_of_a_hundred_thousand_artifacts() {
     </file_injections>
     "#);
 }
+
+#[test]
+fn a_settings_file_that_is_not_a_plain_one_is_refused() {
+    let project = Project::new();
+    let file = project.path("callsheet.toml");
+    let mut told = String::new();
+    std::fs::write(
+        project.outside().join("elsewhere.toml"),
+        "project = \"x\"\n",
+    )
+    .unwrap();
+    std::os::unix::fs::symlink("../elsewhere.toml", &file).unwrap();
+    told.push_str(&project.callsheet(&["recipe", "list"]));
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+    told.push_str(&project.callsheet(&["recipe", "list"]));
+    std::fs::remove_file(&file).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &file,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    told.push_str(&project.callsheet(&["recipe", "list"]));
+    std::fs::remove_file(&file).unwrap();
+    std::fs::File::create(&file)
+        .unwrap()
+        .set_len(2 << 30)
+        .unwrap();
+    told.push_str(&project.callsheet(&["recipe", "list"]));
+    insta::assert_snapshot!(told, @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml: leads out of the root
+    exit: 2
+    --- stderr
+    error: callsheet.toml: leads out of the root
+    exit: 2
+    --- stderr
+    error: callsheet.toml: is no regular file
+    exit: 2
+    --- stderr
+    error: callsheet.toml: is over the file size limit
+    ");
+}
+
+#[test]
+fn nothing_is_set_up_through_a_link_that_leads_out() {
+    let project = Project::new();
+    let outside = project.outside().join("rules");
+    std::fs::write(&outside, "target\n").unwrap();
+    std::os::unix::fs::symlink("../rules", project.path(".gitignore")).unwrap();
+    insta::assert_snapshot!(project.callsheet(&["init"]), @"
+    exit: 3
+    --- stderr
+    error: `.gitignore` leads out of the root through a link; nothing was written to it
+    ");
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "target\n");
+}

@@ -176,7 +176,7 @@ fn an_identity_that_nobody_has() {
     insta::assert_snapshot!(shop().callsheet(&["compose", "layers", "-D", "identity.name=clrek"]), @r"
     exit: 0
     --- stderr
-    warning: template:unknown: no template named `clrek`; the identity is empty
+    warning: `clrek` does not exist: no template has this name; the identity is empty
     ");
 }
 

@@ -147,10 +147,11 @@ fn a_root_that_cannot_be_read() {
     let project = sprint();
     project.file("app/a.txt", "a");
     if let Some(said) = shown(&project, &project.path("app"), &["--root", "app", "pack"]) {
-        insta::assert_snapshot!(said, @r"
+        insta::assert_snapshot!(said, @"
     exit: 3
     --- stderr
-    error: cannot read `callsheet.toml`: permission denied
+    error: [ROOT]/app: cannot open the folder
+      Permission denied (os error 13)
     ");
     }
 }

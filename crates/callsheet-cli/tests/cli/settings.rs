@@ -1,6 +1,7 @@
 //! `callsheet.toml` and `CALLSHEET_…` variables: what they set, and what is wrong with them.
 
 use crate::project::{Project, words};
+use crate::sealed::seal_by;
 
 fn with_settings(text: impl AsRef<[u8]>) -> String {
     let project = Project::new();
@@ -23,7 +24,7 @@ fn an_unknown_setting() {
     insta::assert_snapshot!(with_settings("prompt_dir = \"a\"\n"), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `sandbox`, `commands`, `workspace`, `checks`, `sprint`, `profiles`
+    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `redact`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `sandbox`, `commands`, `workspace`, `checks`, `sprint`, `profiles`
     hint: did you mean `prompts_dir`?
     hint: `callsheet schema --settings` prints what is allowed
     ");
@@ -303,4 +304,69 @@ fn settings_of_a_recipe_that_does_not_exist() {
         "[[layers]]\nname = \"x\"\nvalue = \"x\"\n",
     );
     assert_eq!(project.run(&["compose", "mine"]).text(), "1");
+}
+
+#[test]
+fn rules_of_redaction() {
+    let project = Project::new();
+    project.file(
+        "callsheet.toml",
+        "[[redact.rules]]\nid = \"acme-token\"\nregex = 'acme_[a-z0-9]{12}'\nkeywords = [\"acme_\"]\nhits = ['TOKEN=‹acme_k7q2z9m4x1w8›']\nmisses = ['acme_corporation']\n\n\
+         [[redact.rules]]\nid = \"url-password\"\nenabled = false\n",
+    );
+    project.file(
+        "a.txt",
+        "TOKEN=acme_w5t8r1q2v6z3\nDB=postgres://app:hunter2@db/shop\n",
+    );
+    insta::assert_snapshot!(project.callsheet(&["pack", "a.txt", "--redact"]), @r#"
+    exit: 0
+    --- stdout
+    <tree>
+    a.txt
+    </tree>
+    <file path="a.txt">
+    TOKEN=‹secret:acme-token:6935›
+    DB=postgres://app:hunter2@db/shop
+
+    </file>
+    --- stderr
+    note: 1 secret became a pseudonym (1 acme-token)
+    "#);
+    let id = seal_by(&project, &["pack", "a.txt", "--redact"]);
+    project.file("callsheet.toml", "");
+    insta::assert_snapshot!(project.callsheet(&["replay", &id]), @"
+    exit: 0
+    --- stdout
+    prompt [ID1]: the same 119 bytes, b3:f6b29fb0891435fd8762a950c995a65da9a98e5fc457c130102fb60fdfb00e5d
+    ");
+}
+
+#[test]
+fn a_rule_of_redaction_that_cannot_work() {
+    insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"a\"\nregex = 'abc'\n\n[[redact.rules]]\nid = \"mine\"\nregex = 'a('\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:7: rule `mine`: `regex` is not valid: unclosed group
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+    insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"mine\"\nregexp = 'a'\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: unknown field `regexp`, expected one of `id`, `regex`, `keywords`, `entropy`, `mixed`, `block`, `enabled`, `hits`, `misses`
+    hint: did you mean `regex`?
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+    insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"mine\"\nregex = 'abc'\nhits = ['abd']\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:3: rule `mine`: it finds nothing in `abd`, which is one of its `hits`
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
+    insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"jwts\"\nenabled = false\n"), @"
+    exit: 2
+    --- stderr
+    error: callsheet.toml:2: no rule named `jwts`
+    hint: did you mean `jwt`?
+    hint: `callsheet schema --settings` prints what is allowed
+    ");
 }

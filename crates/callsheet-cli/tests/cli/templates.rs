@@ -33,7 +33,7 @@ fn a_check_tells_every_problem_with_its_line() {
     --- stdout
     prompts/a.md:3: `never` is declared and never used
     prompts/a.md:5: `{{}}` is no placeholder and stays as it is
-    prompts/a.md:5: `{{whom}}` is not declared in the frontmatter
+    prompts/a.md:5: `{{whom}}` is not declared and stays as it is
     prompts/b.md: the name `greet` of `b.md` is already taken by `a.md`
     prompts/c.md:3: the frontmatter is no valid YAML: `[` has no `]`
     prompts/d.md:5: no template named `nope.md`

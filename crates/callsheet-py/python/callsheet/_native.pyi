@@ -16,11 +16,11 @@ class Composition:
 
     @property
     def text(self) -> str:
-        """The text of all sections in order."""
+        """The exact text that is handed over: all sections in order, or for a recipe of messages their compact JSON."""
 
     @property
     def rendered(self) -> str:
-        """The exact text that is handed over: `text`, or for a recipe of messages their compact JSON."""
+        """The same as `text`."""
 
     @property
     def messages(self) -> list[dict[str, str]]:

@@ -205,7 +205,7 @@ impl<I: Fn(usize) -> (Value, Inputs) + Sync> Maker<'_, I> {
             let (composition, seal) = self.composed(number);
             let (_, new) = block_on(self.store.seal(self.project, seal)).unwrap();
             assert!(new, "no two prompts are the same");
-            composition.rendered().len() as u64
+            composition.text.len() as u64
         };
         std::thread::scope(|scope| {
             let part = |thread: usize| {

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::document::EventLine;
 use super::lines::Visit;
+use super::redact::Cleaner;
 use super::source::{self, Within};
 use super::{Bundle, BundledRun, IMPORTED, read};
 use crate::db::{Tx, Value};
@@ -190,7 +191,8 @@ fn known(
     // Only one of the two bundles may have had its parent.
     found.document.parent = bundled.run.parent;
     found.document.prompt = bundled.run.prompt;
-    let here = source::measured(&mut Within(tx), found, None)?;
+    let cleaner = Cleaner::new(None, project.paths.clone());
+    let here = source::measured(&mut Within(tx), found, &cleaner)?;
     if same_prompt && here == *bundled {
         return Ok(Some(key));
     }

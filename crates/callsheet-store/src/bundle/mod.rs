@@ -182,21 +182,22 @@ impl Bundle {
 }
 
 impl Store {
-    /// Reads a finished run through, for a bundle; its secrets are taken out where a redactor is given.
+    /// Reads a finished run through, for a bundle; its secrets are taken out where a redactor is given, and the path of
+    /// the project in any case.
     ///
     /// It blocks, and holds a few megabytes at a time. [`Bundle::write_from`] reads it once more, with the same redactor.
     pub fn bundled_run(
         &self,
         project: &Project,
         run: Id,
-        redactor: Option<Redactor>,
+        redactor: Option<&Redactor>,
     ) -> Result<BundledRun, StoreError> {
         let found = {
             let project = project.clone();
             block_on(self.read(move |tx| source::find(tx, &project, run)))?
         };
         let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
-        let cleaner = redactor.map(Cleaner::new);
-        source::measured(&mut &*self, source, cleaner.as_ref())
+        let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
+        source::measured(&mut &*self, source, &cleaner)
     }
 }

@@ -370,7 +370,7 @@ fn prompt(
     if let Some(fault) = seal.check().first() {
         return Err(wrong(&fault.to_string()));
     }
-    let found = seal.rendered().map_err(|error| wrong(error.detail()))?;
+    let found = seal.text().map_err(|error| wrong(error.detail()))?;
     if found != rendered || Fingerprint::of(&rendered) != entry.fingerprint {
         return Err(wrong("its bytes are not what was sealed"));
     }

@@ -125,7 +125,7 @@ impl Look for Within<'_> {
 pub(super) fn log_lines(
     store: &mut impl Look,
     key: i64,
-    mut cleaner: Option<Cleaner>,
+    mut cleaner: Cleaner,
     take: &mut dyn FnMut(&str) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut last = 0;
@@ -144,14 +144,10 @@ pub(super) fn log_lines(
         };
         last = end.seq;
         for record in records {
-            match &mut cleaner {
-                Some(cleaner) => give(&cleaner.clean(record))?,
-                None => give(&record)?,
-            }
+            give(&cleaner.clean(record))?;
         }
     }
-    let rest = cleaner.map(Cleaner::finish).unwrap_or_default();
-    rest.iter().try_for_each(give)
+    cleaner.finish().iter().try_for_each(give)
 }
 
 fn records(tx: &mut dyn Tx, key: i64, after: i64) -> Result<Vec<StoredRecord>, StoreError> {
@@ -182,7 +178,7 @@ struct EventText {
 pub(super) fn event_lines(
     store: &mut impl Look,
     key: i64,
-    cleaner: Option<&Cleaner>,
+    cleaner: &Cleaner,
     most: u64,
     take: &mut dyn FnMut(&str) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
@@ -199,10 +195,7 @@ pub(super) fn event_lines(
                 return Ok(());
             }
             count += 1;
-            let payload = match cleaner {
-                Some(cleaner) => cleaner.clean_json(&event.payload)?,
-                None => raw(&event.payload)?,
-            };
+            let payload = cleaner.clean_json(&event.payload)?;
             let line = EventLine {
                 at: event.at,
                 kind: Cow::Borrowed(&event.kind),
@@ -275,11 +268,11 @@ impl Measure {
 pub(super) fn measured(
     store: &mut impl Look,
     source: Source,
-    cleaner: Option<&Cleaner>,
+    cleaner: &Cleaner,
 ) -> Result<BundledRun, StoreError> {
     let (mut log, mut events) = (Measure::default(), Measure::default());
     let mut document = source.document;
-    log_lines(store, source.key, cleaner.cloned(), &mut |line| {
+    log_lines(store, source.key, cleaner.clone(), &mut |line| {
         log.add(line.as_bytes());
         Ok(())
     })?;
@@ -287,16 +280,15 @@ pub(super) fn measured(
         events.add(line.as_bytes());
         Ok(())
     })?;
-    if let Some(cleaner) = cleaner {
-        let clean = |text: &RawValue| cleaner.clean_json(text.get());
-        document.request = document.request.as_deref().map(clean).transpose()?;
-        document.outcome = clean(&document.outcome)?;
-        let task = document.task.as_ref().map(|task| task.clean(cleaner));
-        document.task = task.transpose()?;
-        let annotations = document.annotations.iter().map(|it| it.clean(cleaner));
-        document.annotations = annotations.collect::<Result<_, _>>()?;
-        document.records = i64::try_from(log.lines()).unwrap_or(i64::MAX);
-    }
+    let clean = |text: &RawValue| cleaner.clean_json(text.get());
+    document.request = document.request.as_deref().map(clean).transpose()?;
+    document.outcome = clean(&document.outcome)?;
+    document.worker = cleaner.clean_text(&document.worker);
+    let task = document.task.as_ref().map(|task| task.clean(cleaner));
+    document.task = task.transpose()?;
+    let annotations = document.annotations.iter().map(|it| it.clean(cleaner));
+    document.annotations = annotations.collect::<Result<_, _>>()?;
+    document.records = i64::try_from(log.lines()).unwrap_or(i64::MAX);
     Ok(BundledRun {
         run: document,
         log: log.finish(),

@@ -34,7 +34,7 @@ impl Bundle {
         &self,
         store: &Store,
         project: &Project,
-        redactor: Option<Redactor>,
+        redactor: Option<&Redactor>,
         out: impl Write,
     ) -> io::Result<()> {
         let mut tar = self.archive(out)?;
@@ -46,16 +46,10 @@ impl Bundle {
             let found = block_on(store.read(move |tx| source::find(tx, &of, id)));
             let found = found.map_err(io::Error::other)?;
             let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
-            let cleaner = redactor.map(Cleaner::new);
+            let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
             let path = format!("{folder}/events.ndjson");
             add_lines(&mut tar, &path, bundled.events, |take| {
-                event_lines(
-                    &mut &*store,
-                    key,
-                    cleaner.as_ref(),
-                    bundled.events.lines,
-                    take,
-                )
+                event_lines(&mut &*store, key, &cleaner, bundled.events.lines, take)
             })?;
             let path = format!("{folder}/log.ndjson");
             add_lines(&mut tar, &path, bundled.log, |take| {
@@ -76,7 +70,7 @@ impl Bundle {
         let mut bodies = BTreeMap::new();
         for prompt in &self.prompts {
             let folder = format!("prompts/{}", prompt.id);
-            let rendered = prompt.seal.rendered().map_err(io::Error::other)?;
+            let rendered = prompt.seal.text().map_err(io::Error::other)?;
             add(&mut tar, &format!("{folder}/prompt"), rendered.as_bytes())?;
             for (name, text) in DOCUMENTS.iter().zip(&prompt.seal.documents) {
                 add(&mut tar, &format!("{folder}/{name}.json"), text.as_bytes())?;

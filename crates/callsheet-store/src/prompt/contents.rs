@@ -55,8 +55,11 @@ impl Contents {
             let place = format!("{recipe}/{}", section.label());
             contents.add(seal, section.fingerprint, SECTION, Some(place));
         }
-        let text = seal.text()?;
-        contents.edges = edge::edges(&text, &contents.manifest.sections);
+        let (text, places) = seal.to_read()?;
+        let names = contents.manifest.sections.iter();
+        let names = names.map(|section| section.fingerprint);
+        let sections: Vec<_> = names.zip(places).collect();
+        contents.edges = edge::edges(&text, &sections);
         if contents.manifest.sections.is_empty() && !text.is_empty() {
             let part = Part {
                 roles: FRAME,

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use callsheet::Fingerprint;
-use callsheet::manifest::SectionRecord;
 
 /// How far an edge reaches into a section; the beginning of a text that is looked for may be so long.
 pub(crate) const REACH: usize = 32;
@@ -75,13 +74,15 @@ fn head(text: &str) -> Option<&str> {
     (text.len() >= REACH).then(|| &text[..text.ceil_char_boundary(REACH)])
 }
 
-/// Returns the edges of a text with these sections, each once.
-pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge<Fingerprint>> {
-    let places: Vec<Range<usize>> = sections.iter().map(|one| one.start..one.end).collect();
+/// Returns the edges of a text with these sections, by their names and places, each once.
+pub(crate) fn edges(
+    text: &str,
+    sections: &[(Fingerprint, Range<usize>)],
+) -> Vec<Edge<Fingerprint>> {
+    let places: Vec<Range<usize>> = sections.iter().map(|one| one.1.clone()).collect();
     let section = |nth: Option<usize>| {
-        let section = sections.get(nth?)?;
-        let place = section.start..section.end;
-        Some((section.fingerprint, (place.len() >= REACH).then_some(place)))
+        let (name, place) = sections.get(nth?)?.clone();
+        Some((name, (place.len() >= REACH).then_some(place)))
     };
     let mut edges = Vec::new();
     for (nth, gap) in gaps(text, &places).into_iter().enumerate() {
@@ -92,12 +93,12 @@ pub(crate) fn edges(text: &str, sections: &[SectionRecord]) -> Vec<Edge<Fingerpr
         let before = sections[..nth.saturating_sub(1)].iter().rev();
         let after = sections.iter().skip(nth + 1);
         let beyond = before
-            .take_while(|section| section.end > gap.start)
-            .chain(after.take_while(|section| section.start < gap.end));
+            .take_while(|(_, place)| place.end > gap.start)
+            .chain(after.take_while(|(_, place)| place.start < gap.end));
         let edge = Edge {
             left: left.map(|side| side.0),
             right: right.map(|side| side.0),
-            beyond: beyond.map(|section| section.fingerprint).collect(),
+            beyond: beyond.map(|(name, _)| *name).collect(),
             between: text[from..to].to_owned(),
         };
         if !gap.is_empty() && edge.sections().next().is_some() && !edges.contains(&edge) {

@@ -65,10 +65,7 @@ fn request(tx: &mut dyn Tx, run: Id) -> Result<bool, StoreError> {
     }
     let at = tx.now()?;
     tx.execute(REQUEST, &[key.into(), at.into()])?;
-    let project = Project {
-        key: row.int(3)?,
-        name: row.text(4)?.to_owned(),
-    };
+    let project = Project::new(row.int(3)?, row.text(4)?);
     let facts = [("run", run.to_string().into())];
     let told = Event::new(STOPPING, facts, format!("run {run} is asked to stop"));
     let told = EventRow {

@@ -7,6 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use callsheet::SourceMap;
+use callsheet::reading::Reading;
+use callsheet::seal::Explained;
 
 use super::holders::Holders;
 use super::leaf::Leaf;
@@ -53,7 +55,7 @@ pub struct Carriers {
 pub struct Carrier {
     /// The prompt.
     pub prompt: SealedPrompt,
-    /// Its text.
+    /// The bytes that were handed over.
     pub text: String,
     /// Where each byte of it came from.
     pub source_map: SourceMap,
@@ -209,11 +211,11 @@ impl Search<'_> {
     ) -> Result<Option<Carrier>, StoreError> {
         let seal = self.texts.sealed(tx, &prompt)?;
         let read = || {
-            let text = seal.text()?;
-            if !text.contains(self.text) {
-                return Ok(None);
-            }
-            Ok(Some((text, seal.source_map()?)))
+            let Explained {
+                text, source_map, ..
+            } = seal.explained()?;
+            let carried = text.contains(self.text) || Reading::of(&text).text().contains(self.text);
+            Ok(carried.then_some((text, source_map)))
         };
         let read: Result<_, callsheet::Error> = read();
         let read = read.map_err(|error| prompt::told(tx, &prompt, error.detail()))?;

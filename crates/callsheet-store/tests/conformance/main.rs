@@ -38,6 +38,7 @@ mod log_index;
 mod logs;
 mod lost;
 mod memory;
+mod messages;
 mod opening;
 mod permissions;
 mod place;

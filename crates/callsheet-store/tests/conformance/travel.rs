@@ -80,7 +80,7 @@ pub(crate) fn bundle(
     store: &Store,
     project: &Project,
     runs: &[Id],
-    redactor: Option<Redactor>,
+    redactor: Option<&Redactor>,
 ) -> Bundle {
     let mut bundle = Bundle::default();
     for id in runs {
@@ -286,10 +286,10 @@ fn a_run_travels_without_its_secrets(place: &Place) {
         ],
     );
     let redactor = Redactor::new(Key::default());
-    let bundle = bundle(&store, &project, &[run], Some(redactor));
+    let bundle = bundle(&store, &project, &[run], Some(&redactor));
     let mut bytes = Vec::new();
     bundle
-        .write_from(&store, &project, Some(redactor), &mut bytes)
+        .write_from(&store, &project, Some(&redactor), &mut bytes)
         .unwrap();
     let away = Place::sqlite();
     let away = away.open();

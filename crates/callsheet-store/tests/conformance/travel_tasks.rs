@@ -172,10 +172,10 @@ fn a_task_travels_without_its_secrets(place: &Place) {
         json!({"output": format!("TOKEN={TOKEN}")}),
     );
     let redactor = Redactor::new(Key::default());
-    let bundle = bundle(&home, &from, &[run], Some(redactor));
+    let bundle = bundle(&home, &from, &[run], Some(&redactor));
     let mut bytes = Vec::new();
     bundle
-        .write_from(&home, &from, Some(redactor), &mut bytes)
+        .write_from(&home, &from, Some(&redactor), &mut bytes)
         .unwrap();
     let unpacked = zstd::decode_all(bytes.as_slice()).unwrap();
     assert!(!String::from_utf8_lossy(&unpacked).contains(TOKEN));

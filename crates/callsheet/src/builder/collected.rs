@@ -4,22 +4,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ProjectContext;
-use crate::Event;
 use crate::prepare::Piece;
 use crate::template::TemplateSet;
 use crate::trace::Traced;
+use crate::{Event, Omission};
 
 /// The layers of one prompt so far, and what has to be told of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Collected {
     pub(super) identity: Option<Piece>,
     pub(super) identity_events: Vec<Event>,
+    pub(super) identity_lost: Vec<Omission>,
     pub(super) project_context: Option<ProjectContext>,
     pub(super) rules: Option<Piece>,
     pub(super) context: Vec<Piece>,
     pub(super) sections_added: usize,
     pub(super) tools: Vec<Value>,
     pub(super) events: Vec<Event>,
+    pub(super) lost: Vec<Omission>,
 }
 
 impl Collected {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::inputs::{Disk, FileText, Root, TextRule};
 use crate::omission::{Omission, Reason};
-use crate::redact::cut_at;
+use crate::redact::Rules;
 use crate::trace::{Origin, OriginKind, Traced};
 
 /// The layer that project context fills.
@@ -61,6 +61,7 @@ pub struct FileMemory {
     disk: Disk,
     folder: PathBuf,
     max_chars: usize,
+    rules: Rules,
 }
 
 impl FileMemory {
@@ -75,6 +76,7 @@ impl FileMemory {
             disk,
             folder: folder.into(),
             max_chars: MAX_CHARS,
+            rules: Rules::default(),
         }
     }
 
@@ -83,6 +85,12 @@ impl FileMemory {
     pub fn with_max_chars(mut self, chars: usize) -> Self {
         self.max_chars = chars;
         self
+    }
+
+    /// Sets what is taken for a secret, so that no file is cut within one.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
     }
 
     fn read(&self, root: &Root, name: &str, omissions: &mut Vec<Omission>) -> Option<Traced> {
@@ -102,7 +110,9 @@ impl FileMemory {
         let Some((most, _)) = text.char_indices().nth(self.max_chars) else {
             return body.clone();
         };
-        let end = cut_at(text, text[..most].rfind('\n').unwrap_or(most));
+        let end = self
+            .rules
+            .cut_at(text, text[..most].rfind('\n').unwrap_or(most));
         let lost = &text[end..];
         let detail = format!(
             "cut to {} of {} characters",

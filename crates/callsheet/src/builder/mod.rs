@@ -25,10 +25,10 @@ use self::piece::{input_piece, section_piece};
 use self::prompts::Prompts;
 use crate::compose::{Composition, Inputs, Options, assemble};
 use crate::inputs::Disk;
+use crate::omission::{Omission, Reason, Refusal};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
-use crate::template::{Diagnostic, Missing, Rendered, TemplateSet, Values};
-use crate::trace::Origin;
+use crate::template::{Diagnostic, Missing, Rendered, Template, TemplateSet, Values};
 use crate::{Error, Event, Recipe};
 
 /// The context section that selects execution rules by depth.
@@ -130,15 +130,14 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let others = self.collected.events.len();
+        let (events, lost) = (self.collected.events.len(), self.collected.lost.len());
         self.collected.identity =
             self.render_piece("identity", name, variables, "identity.variables.")?;
         if self.collected.identity.is_none() {
-            self.collected
-                .events
-                .push(unknown(name, "the identity is empty"));
+            self.lose_template("identity", name, "the identity is empty");
         }
-        self.collected.identity_events = self.collected.events.split_off(others);
+        self.collected.identity_events = self.collected.events.split_off(events);
+        self.collected.identity_lost = self.collected.lost.split_off(lost);
         Ok(())
     }
 
@@ -199,6 +198,20 @@ impl PromptBuilder {
         self.collected
             .events
             .push(Event::new(LAYER_FAILED, facts, message));
+        let refusal = Refusal::new(Reason::Unavailable).because(error.to_string());
+        self.collected
+            .lost
+            .push(Omission::refused(layer, layer, refusal));
+    }
+
+    /// Tells that there is no template of a name.
+    fn lose_template(&mut self, layer: &str, name: &str, consequence: &str) {
+        self.collected.events.push(unknown(name, consequence));
+        let why = format!("no template has this name; {consequence}");
+        let refusal = Refusal::new(Reason::Missing).because(why);
+        self.collected
+            .lost
+            .push(Omission::refused(layer, name, refusal));
     }
 
     /// Forgets that a layer failed before.
@@ -206,6 +219,8 @@ impl PromptBuilder {
         self.collected
             .events
             .retain(|event| event.kind != LAYER_FAILED || event.payload["layer"] != layer);
+        let failed = |one: &Omission| one.reason == Reason::Unavailable && one.layer == layer;
+        self.collected.lost.retain(|one| !failed(one));
     }
 
     /// Appends a named block of context; blank content is ignored, and the name is never printed.
@@ -236,10 +251,7 @@ impl PromptBuilder {
             let prefix = format!("{field}.data.");
             match self.render_piece("execution_rules", template, &variables, &prefix)? {
                 Some(piece) => self.collected.context.push(piece),
-                None => self
-                    .collected
-                    .events
-                    .push(unknown(template, "there are no execution rules")),
+                None => self.lose_template("context", template, "there are no execution rules"),
             }
             return Ok(());
         }
@@ -326,8 +338,15 @@ impl PromptBuilder {
             .chain(&self.collected.events)
             .cloned();
         prepared.events = told.chain(own).collect();
+        let lost = self
+            .collected
+            .identity_lost
+            .iter()
+            .chain(&self.collected.lost)
+            .cloned();
+        prepared.omissions = lost.collect();
         let context = self.collected.project_context.as_ref().map(|context| {
-            prepared.omissions.clone_from(&context.omissions);
+            prepared.omissions.extend_from_slice(&context.omissions);
             Piece {
                 name: "project-context".to_owned(),
                 body: context.body.clone(),
@@ -394,7 +413,7 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
         prefix: &str,
-    ) -> Result<Option<(Rendered, Arc<Origin>)>, Error> {
+    ) -> Result<Option<(Rendered, &Template)>, Error> {
         let templates = self.templates();
         let Some(template) = templates.get(name) else {
             return Ok(None);
@@ -404,7 +423,7 @@ impl PromptBuilder {
             prefix,
         };
         let rendered = templates.render(template, values, self.missing)?;
-        Ok(Some((rendered, Arc::clone(&template.source))))
+        Ok(Some((rendered, template)))
     }
 
     fn render_piece(
@@ -414,9 +433,22 @@ impl PromptBuilder {
         variables: &Map<String, Value>,
         prefix: &str,
     ) -> Result<Option<Piece>, Error> {
-        let Some((rendered, source)) = self.render(name, variables, prefix)? else {
+        let Some((rendered, template)) = self.render(name, variables, prefix)? else {
             return Ok(None);
         };
+        let source = Arc::clone(&template.source);
+        let layer = match section {
+            "identity" => "identity",
+            _ => "context",
+        };
+        let needed = rendered.missing.iter().filter(|name| template.needs(name));
+        let asks = format!("`{}` asks for it", source.name);
+        let lost = needed.map(|name| {
+            let refusal = Refusal::new(Reason::NoValue).because(&asks);
+            Omission::refused(layer, name, refusal)
+        });
+        let lost: Vec<Omission> = lost.collect();
+        self.collected.lost.extend(lost);
         self.collected.events.extend(rendered.events(&source.name));
         let piece = Piece {
             name: section.to_owned(),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{FileMemory, ProjectContext, PromptBuilder};
 use crate::inputs::{Located, Root};
 use crate::prepare::Prepared;
+use crate::redact::Rules;
 use crate::source::lookup;
 use crate::template::Missing;
 use crate::{Error, ErrorKind};
@@ -13,7 +14,11 @@ use crate::{Error, ErrorKind};
 const TEMPLATES: &str = "callsheet/templates";
 
 /// Prepares a checked input of the recipe `layers`.
-pub(crate) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
+pub(crate) fn prepare(
+    fields: Map<String, Value>,
+    root: &Root,
+    formats: &Rules,
+) -> Result<Prepared, Error> {
     let text = |path: &str| lookup(&fields, path).and_then(Value::as_str);
     let mut builder = PromptBuilder::new()
         .with_missing(missing(&fields))
@@ -31,6 +36,7 @@ pub(crate) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
         builder.with_project_id(project),
         fields.get("project_context"),
         root,
+        formats,
     )?;
     if let Some(rules) = text("rules") {
         builder.set_rules(rules);
@@ -66,6 +72,7 @@ fn project_context(
     mut builder: PromptBuilder,
     asked: Option<&Value>,
     root: &Root,
+    formats: &Rules,
 ) -> Result<PromptBuilder, Error> {
     let memory = match asked {
         Some(Value::String(text)) => {
@@ -92,7 +99,7 @@ fn project_context(
         }
         _ => return Ok(builder),
     };
-    builder = builder.with_memory(memory);
+    builder = builder.with_memory(memory.with_rules(formats.clone()));
     builder.load_project_context();
     Ok(builder)
 }

@@ -3,6 +3,8 @@
 //! Only what is in the hands of who asks: the order of a list that the input gives, a time in a value, and the order of
 //! the layers in a recipe of one's own. The order of a recipe that comes with the library is not.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::clock;
@@ -83,10 +85,10 @@ pub(super) fn advice(
     record: &CacheRecord,
     a: &Side,
     b: Option<&Side>,
-    extent: &impl Fn(&str) -> Extent,
+    extent: &impl Fn(&Side, Range<usize>) -> Extent,
 ) -> Vec<Advice> {
     match b {
-        Some(b) => Pair::new(a, b).advice(extent),
+        Some(b) => Pair::new(a, b).advice(&|part| extent(a, part.start..part.end)),
         None => declared(record, a, extent),
     }
 }
@@ -99,10 +101,14 @@ fn list(source: &str) -> Option<&str> {
     index.parse::<usize>().ok().map(|_| list)
 }
 
-fn declared(record: &CacheRecord, side: &Side, extent: &impl Fn(&str) -> Extent) -> Vec<Advice> {
+fn declared(
+    record: &CacheRecord,
+    side: &Side,
+    extent: &impl Fn(&Side, Range<usize>) -> Extent,
+) -> Vec<Advice> {
     let after = |at: usize, counts: &dyn Fn(&Part) -> bool| {
         let later = side.sections[at + 1..].iter().filter(|part| counts(part));
-        sum(later.map(|part| extent(&side.text[part.start..part.end])))
+        sum(later.map(|part| extent(side, part.start..part.end)))
     };
     let mut advice = Vec::new();
     let orders = record.out_of_order.iter().filter(|_| side.own);
@@ -182,7 +188,7 @@ impl<'a> Pair<'a> {
     /// Does what can be done about the section that ends the common beginning, again and again.
     ///
     /// A step that saves nothing by itself is told with the one after it that does.
-    fn advice(mut self, extent: &impl Fn(&str) -> Extent) -> Vec<Advice> {
+    fn advice(mut self, extent: &impl Fn(&Part) -> Extent) -> Vec<Advice> {
         let (mut advice, mut steps) = (Vec::new(), Vec::new());
         loop {
             let kept = self.common();
@@ -195,7 +201,7 @@ impl<'a> Pair<'a> {
             steps.push(step);
             let now = self.common();
             if now > kept {
-                let saves = sum(self.a[kept..now].iter().map(|slot| extent(slot.text)));
+                let saves = sum(self.a[kept..now].iter().map(|slot| extent(slot.part)));
                 advice.push(Advice::new(std::mem::take(&mut steps), saves));
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Side, label};
-use crate::error::line_of;
+use crate::reading::{Position, Reading};
 use crate::source_map::{FRAME, MapSpan};
 
 /// The first byte in which two prompts differ.
@@ -13,7 +13,10 @@ use crate::source_map::{FRAME, MapSpan};
 pub struct Divergence {
     /// The byte, counted from 0.
     pub byte: usize,
-    /// The line of the prompt, counted from 1.
+    /// The message, counted from 1, where the prompt is a list of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<usize>,
+    /// The line of the prompt or of the message, counted from 1.
     pub line: usize,
     /// Why they part here, in a sentence.
     pub reason: String,
@@ -57,9 +60,11 @@ pub(super) fn find(a: &Side, b: &Side, byte: usize) -> Option<Divergence> {
     }
     let fates = fates(a, b);
     let (one, other) = (span_at(a, byte), span_at(b, byte));
+    let Position { message, line } = Reading::of(&a.text).position(byte);
     Some(Divergence {
         byte,
-        line: line_of(&a.text, byte),
+        message,
+        line,
         reason: reason(a, b, byte, &fates),
         a: one.map(|span| place(span, &a.text, byte)),
         b: other.map(|span| place(span, &b.text, byte)),

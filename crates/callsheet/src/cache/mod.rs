@@ -10,6 +10,7 @@ mod declared;
 mod divergence;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,8 +23,9 @@ pub(crate) use declared::declared;
 
 use crate::compose::COMPOSITION;
 use crate::manifest::SectionRecord;
+use crate::reading::Reading;
 use crate::source_map::MapSpan;
-use crate::tokens::{self, Encoding};
+use crate::tokens::Encoding;
 use crate::{Composition, Fingerprint, Volatility, recipe};
 
 /// The name and version of the shape of a plan.
@@ -32,7 +34,7 @@ const SCHEMA: &str = "callsheet.cache/1";
 /// A prompt as a cache sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
-    /// The exact text.
+    /// The exact bytes.
     pub text: String,
     /// Whether its recipe is one of the project, whose layers can be moved.
     pub own: bool,
@@ -274,9 +276,9 @@ pub fn plan(a: &Side, b: Option<&Side>, encoding: Option<Encoding>) -> CachePlan
         let (a, b) = (Side::plain(&a.text), Side::plain(&b.text));
         return plan(&a, Some(&b), encoding);
     }
-    let extent = |text: &str| Extent {
-        bytes: text.len(),
-        tokens: encoding.map(|encoding| tokens::count(encoding, text)),
+    let extent = |side: &Side, range: Range<usize>| Extent {
+        bytes: range.len(),
+        tokens: encoding.map(|encoding| Reading::of(&side.text).tokens(encoding, range)),
     };
     let record = declared(&a.text, &a.sections, &a.spans);
     let prefix = b.map_or(record.stable_prefix_bytes, |b| {
@@ -285,9 +287,9 @@ pub fn plan(a: &Side, b: Option<&Side>, encoding: Option<Encoding>) -> CachePlan
     CachePlan {
         schema: SCHEMA,
         encoding: encoding.map(Encoding::name),
-        a: extent(&a.text),
-        b: b.map(|b| extent(&b.text)),
-        prefix: extent(&a.text[..prefix]),
+        a: extent(a, 0..a.text.len()),
+        b: b.map(|b| extent(b, 0..b.text.len())),
+        prefix: extent(a, 0..prefix),
         divergence: b.and_then(|b| divergence::find(a, b, prefix)),
         sections: sections(a, b, prefix, &extent),
         advice: advice::advice(&record, a, b, &extent),
@@ -299,7 +301,7 @@ fn sections(
     a: &Side,
     b: Option<&Side>,
     prefix: usize,
-    extent: &impl Fn(&str) -> Extent,
+    extent: &impl Fn(&Side, Range<usize>) -> Extent,
 ) -> Vec<PlannedSection> {
     let (old, new) = (a.keyed(), b.map(Side::keyed));
     let row = |side: &Side, part: &Part, change: Option<Change>| PlannedSection {
@@ -308,7 +310,7 @@ fn sections(
         volatility: part.volatility,
         change,
         kept: change != Some(Change::Added) && part.end <= prefix,
-        extent: extent(&side.text[part.start..part.end]),
+        extent: extent(side, part.start..part.end),
     };
     let mut rows: Vec<PlannedSection> = changes(a, new.as_ref(), Change::Removed)
         .map(|(part, change)| row(a, part, change))

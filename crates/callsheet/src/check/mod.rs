@@ -5,11 +5,14 @@
 
 mod words;
 
+use std::ops::Range;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::Composition;
 use crate::error::line_of;
+use crate::reading::Reading;
 use crate::recipe::Recipe;
 use crate::source::lookup;
 
@@ -30,7 +33,10 @@ pub struct Mention {
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
-    /// The line of the name in the text, counted from 1.
+    /// The message that it stands in, counted from 1, where the text is a list of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<usize>,
+    /// The line of the name in the text or the message, counted from 1.
     pub line: usize,
     /// The sentence, on one line.
     pub sentence: String,
@@ -52,6 +58,14 @@ pub struct Finding {
     /// The line in that thing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_line: Option<usize>,
+}
+
+/// Returns the fields in which the policy of an input can stand.
+pub(crate) fn policies(recipe: &Recipe) -> Vec<&str> {
+    match &recipe.denies {
+        Some(path) => vec![path],
+        None => POLICIES.into_iter().chain([DENIED]).collect(),
+    }
 }
 
 /// Returns what the policy of an input denies: names, and patterns with `*`.
@@ -137,6 +151,7 @@ fn mention(text: &str, words: &[Word<'_>], word: &Word<'_>, pattern: &str) -> Me
         denied_by: pattern.to_owned(),
         start: word.start,
         end: word.end(),
+        message: None,
         line: line_of(text, word.start),
         sentence: sentence(text, words, word.sentence),
     }
@@ -164,21 +179,36 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// Returns the sentences of a prompt that ask for a tool that its policy denies.
 pub fn coherence(composition: &Composition) -> Vec<Finding> {
-    let text = &composition.text;
-    let found = mentions(text, &composition.denied).into_iter();
+    let reading = Reading::of(&composition.text);
+    let texts = reading.texts().into_iter();
+    let found = texts.flat_map(|(start, text)| {
+        let found = mentions(text, &composition.denied).into_iter();
+        found.map(move |mention| (start, mention))
+    });
     found
-        .map(|mention| {
-            let span = composition.source_map.at(mention.start);
-            let frame = || crate::source_map::FRAME.to_owned();
-            Finding {
-                layer: span.map_or_else(frame, |span| span.layer.clone()),
-                section: span.and_then(|span| span.section.clone()),
-                source: span.map_or_else(frame, |span| span.source.clone()),
-                source_line: span.and_then(|span| span.line_at(text, mention.start)),
-                mention,
-            }
+        .map(|(start, mention)| {
+            let place = reading.to_prompt(start + mention.start..start + mention.end);
+            let message = reading.position(place.start).message;
+            finding(composition, place, Mention { message, ..mention })
         })
         .collect()
+}
+
+/// Returns a mention with its place in the prompt and where it came from.
+fn finding(composition: &Composition, place: Range<usize>, mention: Mention) -> Finding {
+    let span = composition.source_map.at(place.start);
+    let frame = || crate::source_map::FRAME.to_owned();
+    Finding {
+        layer: span.map_or_else(frame, |span| span.layer.clone()),
+        section: span.and_then(|span| span.section.clone()),
+        source: span.map_or_else(frame, |span| span.source.clone()),
+        source_line: span.and_then(|span| span.line_at(&composition.text, place.start)),
+        mention: Mention {
+            start: place.start,
+            end: place.end,
+            ..mention
+        },
+    }
 }
 
 #[cfg(test)]

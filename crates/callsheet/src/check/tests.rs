@@ -151,11 +151,7 @@ fn a_policy_denies_by_list_or_by_group() {
             json!({"off": {"fs": {"enabled": false}, "bash": false}}),
             &["fs.read", "bash"],
         ),
-        (
-            "denies = 'off'",
-            json!({"toolPolicy": {"fs": {"enabled": false}}}),
-            &[],
-        ),
+        ("denies = 'off'", json!({}), &[]),
         (
             "",
             json!({"toolPolicy": {"fs": {"enabled": false}, "mcp": {"enabled": true}}}),

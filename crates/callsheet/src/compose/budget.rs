@@ -6,6 +6,7 @@
 use serde_json::json;
 
 use crate::omission::{Omission, Reason};
+use crate::reading::Reading;
 use crate::recipe::{Recipe, Shape};
 use crate::section::{Priority, Section};
 use crate::template::interpolate;
@@ -13,7 +14,6 @@ use crate::tokens::{self, Encoding};
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
-use super::message::Cut;
 use super::{Options, Prompt};
 
 /// What may be spent.
@@ -61,7 +61,7 @@ impl Budget {
 struct Ruler {
     encoding: Encoding,
     tokens: bool,
-    /// Whether bytes are those of messages as JSON; tokens are always those of the text.
+    /// Whether bytes are those of messages as JSON; tokens are those of their contents.
     messages: bool,
 }
 
@@ -80,9 +80,13 @@ impl Ruler {
 
     /// Measures what stands between two sections.
     fn between(self, separator: &str) -> Size {
-        let size = self.measure(separator);
-        let bytes = if self.messages { 1 } else { size.bytes };
-        Size { bytes, ..size }
+        if self.messages {
+            return Size {
+                bytes: 1,
+                tokens: 0,
+            };
+        }
+        self.measure(separator)
     }
 
     fn section(self, section: &Section) -> Size {
@@ -258,11 +262,14 @@ impl Plan {
         if !self.ruler.tokens && !self.ruler.messages {
             return self.total;
         }
-        let left = self.remaining();
-        let (text, map) = left.render();
-        let size = self.ruler.measure(&text);
-        let bytes = Cut::of(&left, &map).handed_over(&text).len();
-        Size { bytes, ..size }
+        let (text, _) = self.remaining().render();
+        let tokens = if self.ruler.tokens {
+            Reading::of(&text).all_tokens(self.ruler.encoding)
+        } else {
+            0
+        };
+        let bytes = text.len();
+        Size { bytes, tokens }
     }
 
     fn remaining(&self) -> Prompt {

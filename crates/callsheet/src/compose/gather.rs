@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Inputs;
 use crate::Error;
+use crate::omission::Omission;
 use crate::prepare::Prepared;
 use crate::recipe::{Layer, Recipe};
 use crate::source::{Gathered, World};
@@ -38,6 +39,9 @@ pub(super) fn gather(
                 before: &before,
             };
             layer.source.gather(layer, &world, &mut out)?;
+        }
+        if layer.optional {
+            out.omissions.iter_mut().for_each(Omission::make_optional);
         }
         before.insert(layer.name.clone(), out);
     }

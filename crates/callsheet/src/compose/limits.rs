@@ -8,6 +8,7 @@ use super::message::Cut;
 use super::{Options, Prompt};
 use crate::manifest::Manifest;
 use crate::omission::{Omission, Reason};
+use crate::reading::Reading;
 use crate::recipe::{Limit, Notice, Recipe};
 use crate::section::{Priority, Role, Section};
 use crate::tokens::{self, Encoding};
@@ -15,7 +16,7 @@ use crate::{Error, ErrorKind, Event};
 
 /// A finished prompt with its sizes.
 pub(super) struct Measured<'a> {
-    /// The bytes that are handed over, and the tokens of the text where they were counted.
+    /// The bytes that are handed over, and their tokens where they were counted.
     whole: (usize, Option<usize>),
     cut: &'a Cut,
     text: &'a str,
@@ -106,8 +107,8 @@ fn over(
     let counted = limit.tokens(fields).is_some();
     let measured = Measured {
         whole: (
-            cut.handed_over(&text).len(),
-            counted.then(|| tokens::count(encoding, &text)),
+            text.len(),
+            counted.then(|| Reading::of(&text).all_tokens(encoding)),
         ),
         cut: &cut,
         text: &text,

@@ -1,11 +1,11 @@
 //! A prompt as a list of messages.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::Prompt;
+use crate::reading::Reading;
 use crate::recipe::Shape;
 use crate::section::Role;
 use crate::source_map::SourceMap;
@@ -19,26 +19,30 @@ pub struct Message {
     pub content: String,
 }
 
-/// How a text is cut into messages.
+/// How a prompt is cut into messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cut {
     /// The form in which the prompt is handed over.
     pub(crate) shape: Shape,
-    /// Whether all system messages are joined into one, and with what between them.
+    /// What stands between joined system messages; only seals of the first layout have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    single_system: Option<String>,
-    /// Who each message is from, and where it stands with its frames.
-    placed: Vec<(Role, Range<usize>)>,
+    pub(crate) single_system: Option<String>,
+    /// Who each message of a text is from, and where it stands with its frames. A list of messages says so itself.
+    pub(crate) placed: Vec<(Role, Range<usize>)>,
 }
 
 impl Cut {
     /// Returns how a prompt is cut that was rendered with `map`.
     pub(crate) fn of(prompt: &Prompt, map: &SourceMap) -> Self {
+        let placed = match prompt.shape {
+            Shape::Text | Shape::System => map.messages.clone(),
+            Shape::Messages => Vec::new(),
+        };
         Self {
             shape: prompt.shape,
-            single_system: prompt.single_system.then(|| prompt.outer.separator.clone()),
-            placed: map.messages.clone(),
+            single_system: None,
+            placed,
         }
     }
 
@@ -52,32 +56,20 @@ impl Cut {
         })
     }
 
-    /// Returns the bytes that are handed over for a prompt that was rendered to `text`.
-    pub(crate) fn handed_over<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.shape {
-            Shape::Text | Shape::System => Cow::Borrowed(text),
-            // Roles and texts only: serialising them cannot fail.
-            Shape::Messages => {
-                Cow::Owned(serde_json::to_string(&self.messages(text)).unwrap_or_default())
-            }
-        }
-    }
-
-    /// Returns the messages of a prompt that was rendered to `text`.
-    pub(crate) fn messages(&self, text: &str) -> Vec<Message> {
-        let placed = self.placed.iter().cloned();
+    /// Returns the messages of a prompt.
+    pub(crate) fn messages(&self, prompt: &str) -> Vec<Message> {
         match self.shape {
             Shape::Messages => {
-                let messages = placed.map(|(role, range)| message(role, &text[range]));
-                match &self.single_system {
-                    Some(separator) => joined(messages, separator),
-                    None => messages.collect(),
-                }
+                let reading = Reading::of(prompt);
+                let messages = reading.messages().into_iter().flatten();
+                messages
+                    .map(|(role, content)| message(role, content))
+                    .collect()
             }
             Shape::Text | Shape::System => {
-                let merged = merged(placed, text.len()).into_iter();
+                let merged = merged(self.placed.iter().cloned(), prompt.len()).into_iter();
                 merged
-                    .map(|(role, range)| message(role, &text[range]))
+                    .map(|(role, range)| message(role, &prompt[range]))
                     .collect()
             }
         }
@@ -89,22 +81,6 @@ fn message(role: Role, content: &str) -> Message {
         role,
         content: content.to_owned(),
     }
-}
-
-/// Joins all system messages in the place of the first one.
-fn joined(messages: impl Iterator<Item = Message>, separator: &str) -> Vec<Message> {
-    let mut out: Vec<Message> = Vec::new();
-    for message in messages {
-        let first = out.iter_mut().find(|other| other.role == Role::System);
-        match first {
-            Some(first) if message.role == Role::System => {
-                first.content.push_str(separator);
-                first.content.push_str(&message.content);
-            }
-            _ => out.push(message),
-        }
-    }
-    out
 }
 
 /// Makes one range of consecutive sections of one role; the first and the last reach to the ends of the text.
@@ -181,12 +157,72 @@ mod tests {
         let input = json!({"joined": false, "task": "a\n\"b\"", "notes": "N", "more": "M"});
         let composition = composed(&input, None).unwrap();
         let expected = r#"[{"role":"system","content":"Rules."},{"role":"user","content":"<a\n\"b\">"},{"role":"system","content":"N"},{"role":"system","content":"M"}]"#;
-        assert_eq!(composition.rendered(), expected);
-        assert_eq!(composition.text, "Rules. / <a\n\"b\"> / N / M");
+        assert_eq!(composition.text, expected);
+        assert_eq!(composition.plain(), "Rules. / <a\n\"b\"> / N / M");
         assert_eq!(composition.manifest.bytes, expected.len());
         assert_eq!(composition.fingerprint(), crate::Fingerprint::of(expected));
         let map = &composition.source_map;
         assert_eq!(map.spans.last().unwrap().end, composition.text.len());
+    }
+
+    #[test]
+    fn every_byte_of_the_json_is_mapped() {
+        let input = json!({"joined": true, "task": "a\n\"b\"", "notes": "N\nO", "more": "M"});
+        let composition = composed(&input, None).unwrap();
+        let text = &composition.text;
+        let spans = composition.source_map.spans.iter().map(|span| {
+            let source = span.source_start.zip(span.source_end);
+            let place = source.map(|(start, end)| (start, end, span.line.unwrap()));
+            let (layer, source) = (span.layer.as_str(), span.source.as_str());
+            let transform = span.transform.is_some();
+            (&text[span.start..span.end], layer, source, place, transform)
+        });
+        let spans: Vec<_> = spans.collect();
+        let frame = |text| (text, "frame", "frame", None, false);
+        let of = |text, source, place, escaped| {
+            let layer = source_layer(source);
+            (text, layer, source, Some(place), escaped)
+        };
+        assert_eq!(
+            spans,
+            [
+                frame(r#"[{"role":"system","content":""#),
+                of("Rules.", "recipe:mine/rules", (0, 6, 1), false),
+                frame(" / "),
+                of("N", "input:notes", (0, 1, 1), false),
+                of(r"\n", "input:notes", (1, 2, 1), true),
+                of("O", "input:notes", (2, 3, 2), false),
+                frame(" / "),
+                of("M", "input:more", (0, 1, 1), false),
+                frame(r#""},{"role":"user","content":""#),
+                ("<", "task", "frame", None, false),
+                of("a", "input:task", (0, 1, 1), false),
+                of(r"\n", "input:task", (1, 2, 1), true),
+                of(r#"\""#, "input:task", (2, 3, 2), true),
+                of("b", "input:task", (3, 4, 2), false),
+                of(r#"\""#, "input:task", (4, 5, 2), true),
+                (">", "task", "frame", None, false),
+                frame(r#""}]"#),
+            ]
+        );
+        let sections = composition.manifest.sections.iter();
+        let bodies: Vec<(&str, &str)> = sections
+            .map(|section| (section.layer.as_str(), &text[section.start..section.end]))
+            .collect();
+        assert_eq!(
+            bodies,
+            [
+                ("rules", "Rules."),
+                ("notes", r"N\nO"),
+                ("more", "M"),
+                ("task", r#"a\n\"b\""#),
+            ],
+            "in the order of the bytes"
+        );
+    }
+
+    fn source_layer(source: &str) -> &str {
+        source.rsplit(['/', ':']).next().unwrap()
     }
 
     #[test]
@@ -222,7 +258,7 @@ mod tests {
                     break;
                 };
                 assert!(composition.manifest.bytes <= most);
-                assert_eq!(composition.rendered().len(), composition.manifest.bytes);
+                assert_eq!(composition.text.len(), composition.manifest.bytes);
                 kept = composition.manifest.sections.len();
                 assert_eq!(kept + composition.manifest.losses().count(), 4);
             }

@@ -4,17 +4,17 @@ mod budget;
 mod document;
 mod framing;
 mod gather;
+mod handed_over;
 mod limits;
 mod message;
 mod render;
-
-use std::borrow::Cow;
 
 use serde_json::Value;
 
 pub use budget::Budget;
 pub(crate) use document::SCHEMA as COMPOSITION;
 pub(crate) use document::document;
+pub(crate) use handed_over::as_messages;
 pub(crate) use message::Cut;
 pub use message::Message;
 pub use render::Prompt;
@@ -26,8 +26,8 @@ use crate::manifest::{BudgetRecord, Manifest};
 use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
-use crate::recipe::Recipe;
-use crate::redact::{Key, Level, Redactor, Secrets};
+use crate::recipe::{Recipe, Shape};
+use crate::redact::{Key, Level, Redactor, Rules, Secrets};
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -73,7 +73,7 @@ impl Inputs {
 }
 
 /// How a prompt is composed, apart from what goes into it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What may be spent.
     pub budget: Budget,
@@ -85,12 +85,23 @@ pub struct Options {
     pub redact: Level,
     /// The key of these pseudonyms.
     pub redact_key: Key,
+    /// What is taken for a secret.
+    pub redact_rules: Rules,
 }
 
 impl Options {
     /// Returns what takes secrets out of the prompt of a recipe, where somebody asks for it.
     pub(crate) fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
-        self.redact.max(recipe.redact).redactor(self.redact_key)
+        let level = self.redact.max(recipe.redact);
+        level.redactor(self.redact_key, &self.redact_rules)
+    }
+
+    /// Returns an error without the secrets that it may name.
+    fn redacted(&self, recipe: &Recipe, error: Error) -> Error {
+        match self.redactor(recipe) {
+            Some(redactor) => redactor.error(error),
+            None => error,
+        }
     }
 }
 
@@ -99,9 +110,9 @@ impl Options {
 pub struct Composition {
     /// The sections that made it, in order, and the tools.
     pub prompt: Prompt,
-    /// The text of all sections in order; the exact bytes, unless the prompt is a list of messages.
+    /// The exact bytes that are handed over: a text, or messages as compact JSON.
     pub text: String,
-    /// Where each byte came from.
+    /// Where each of these bytes came from.
     pub source_map: SourceMap,
     /// The record of the composition.
     pub manifest: Manifest,
@@ -122,14 +133,25 @@ pub fn compose(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
+    let checked = recipe.check(input).map(drop);
+    let checked = checked.and_then(|()| recipe.check_use(input));
+    checked.map_err(|error| options.redacted(recipe, error))?;
+    compose_again(recipe, input, inputs, options)
+}
+
+/// Composes the prompt of a recipe for an input of which fields may be unused, as when it was sealed.
+pub(crate) fn compose_again(
+    recipe: &Recipe,
+    input: &Value,
+    inputs: &Inputs,
+    options: &Options,
+) -> Result<Composition, Error> {
     let prepare = || {
         let fields = recipe.check(input)?;
-        recipe.prepare.run(fields, inputs)
+        let rules = &options.redact_rules;
+        recipe.prepare.run(fields, inputs, rules)
     };
-    let prepared = prepare().map_err(|error| match options.redactor(recipe) {
-        Some(redactor) => redactor.error(error),
-        None => error,
-    })?;
+    let prepared = prepare().map_err(|error| options.redacted(recipe, error))?;
     assemble(recipe, prepared, inputs, options)
 }
 
@@ -141,7 +163,7 @@ pub fn assemble(
     options: &Options,
 ) -> Result<Composition, Error> {
     let redactor = options.redactor(recipe);
-    let assembled = put_together(recipe, prepared, inputs, options, redactor);
+    let assembled = put_together(recipe, prepared, inputs, options, redactor.as_ref());
     assembled.map_err(|error| match redactor {
         Some(redactor) => redactor.error(error),
         None => error,
@@ -153,7 +175,7 @@ fn put_together(
     mut prepared: Prepared,
     inputs: &Inputs,
     options: &Options,
-    redactor: Option<Redactor>,
+    redactor: Option<&Redactor>,
 ) -> Result<Composition, Error> {
     let input = Value::Object(prepared.fields.clone());
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
@@ -185,8 +207,7 @@ fn put_together(
         |redactor| redactor.fingerprint(&input),
     );
     let cut = Cut::of(&prompt, &source_map);
-    let handed_over = cut.handed_over(&text);
-    let mut manifest = Manifest::new(recipe, input, &prompt, &handed_over, &source_map);
+    let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
     manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);
@@ -199,7 +220,7 @@ fn put_together(
         tokens: options.budget.tokens,
     };
     if let Some(redactor) = redactor {
-        redact_records(&redactor, &mut omissions, &mut events);
+        redact_records(redactor, &mut omissions, &mut events);
     }
     manifest.omissions = omissions;
     manifest.events.clone_from(&events);
@@ -229,9 +250,13 @@ impl Composition {
         self.manifest.fingerprint
     }
 
-    /// Returns the exact bytes that are handed over: the text, or the messages as compact JSON.
-    pub fn rendered(&self) -> Cow<'_, str> {
-        self.cut().handed_over(&self.text)
+    /// Returns the text that people read: the contents of messages one after the other, or the text as it is.
+    pub fn plain(&self) -> String {
+        if self.prompt.shape != Shape::Messages {
+            return self.text.clone();
+        }
+        let contents: Vec<String> = self.messages().into_iter().map(|one| one.content).collect();
+        contents.join(&self.prompt.outer.separator)
     }
 
     /// Returns the prompt as messages.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::handed_over::as_messages;
 use crate::Error;
 use crate::recipe::{Recipe, Shape};
 use crate::section::{Role, Section};
@@ -163,8 +164,20 @@ impl Prompt {
         blocks
     }
 
-    /// Renders the prompt to its exact bytes and the map of where each came from.
+    /// Renders the prompt to the exact bytes that are handed over, and the map of where each came from.
     pub fn render(&self) -> (String, SourceMap) {
+        let (text, map) = self.render_text();
+        match self.shape {
+            Shape::Text | Shape::System => (text, map),
+            Shape::Messages => {
+                let join = self.single_system.then_some(self.outer.separator.as_str());
+                as_messages(&text, &map, join)
+            }
+        }
+    }
+
+    /// Renders the sections one after the other.
+    fn render_text(&self) -> (String, SourceMap) {
         let size: usize = self
             .sections
             .iter()

@@ -3,9 +3,10 @@
 //! The parser's resource budgets stay on: an alias bomb or a deep nest is malformed, never a hang.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
 
 use super::number::number;
@@ -15,6 +16,10 @@ use super::{Malformed, words};
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) line: usize,
+    /// The bytes of a scalar or of what stands for a value; of a list or mapping, those of its first bracket, or none.
+    pub(crate) at: Range<usize>,
+    /// Whether it stands for a value that is written elsewhere.
+    pub(crate) is_alias: bool,
     pub(crate) kind: Kind,
 }
 
@@ -32,6 +37,8 @@ pub(crate) enum Kind {
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) line: usize,
+    /// The bytes of the key.
+    pub(crate) at: Range<usize>,
     pub(crate) value: Node,
 }
 
@@ -99,16 +106,25 @@ fn value(text: &str, raw: Spanned<Raw>) -> Result<Value, Malformed> {
             Value::Array(items.collect::<Result<_, _>>()?)
         }
         Raw::Map(entries) => {
-            let fields = entries
-                .into_iter()
-                .map(|(name, field)| Ok((key(text, name)?, value(text, field)?)));
-            Value::Object(fields.collect::<Result<_, _>>()?)
+            let mut fields = Map::new();
+            for (name, field) in entries {
+                let line = line(&field);
+                let name = key(text, name)?;
+                let field = value(text, field)?;
+                // `1` and `"1"` are two keys for YAML only.
+                if fields.insert(name.clone(), field).is_some() {
+                    return Err(Malformed::twice(&name, None, Some(line)));
+                }
+            }
+            Value::Object(fields)
         }
     })
 }
 
 fn node(text: &str, raw: Spanned<Raw>) -> Result<Node, Malformed> {
     let line = line(&raw);
+    let at = range(&raw.referenced).unwrap_or_default();
+    let is_alias = raw.referenced != raw.defined;
     let kind = match raw.value {
         Raw::Null => Kind::Null,
         Raw::Text(scalar) => Kind::Scalar(scalar),
@@ -126,12 +142,18 @@ fn node(text: &str, raw: Spanned<Raw>) -> Result<Node, Malformed> {
                 .collect::<Result<_, _>>()?,
         ),
     };
-    Ok(Node { line, kind })
+    Ok(Node {
+        line,
+        at,
+        is_alias,
+        kind,
+    })
 }
 
 fn entry(text: &str, name: Spanned<Raw>, value: Spanned<Raw>) -> Result<Entry, Malformed> {
     Ok(Entry {
         line: line(&name),
+        at: range(&name.referenced).unwrap_or_default(),
         key: key(text, name)?,
         value: node(text, value)?,
     })
@@ -147,15 +169,17 @@ fn key(text: &str, raw: Spanned<Raw>) -> Result<String, Malformed> {
     }
 }
 
+fn range(place: &serde_saphyr::Location) -> Option<Range<usize>> {
+    let span = place.span();
+    let start = usize::try_from(span.byte_offset()?).ok()?;
+    let len = usize::try_from(span.byte_len()?).ok()?;
+    Some(start..start.checked_add(len)?)
+}
+
 /// Returns the text of a scalar; quotes stand around it where a tag makes it a number.
 fn written(text: &str, raw: &Spanned<Raw>) -> Result<String, Malformed> {
-    let span = raw.defined.span();
-    let range = || {
-        let start = usize::try_from(span.byte_offset()?).ok()?;
-        let len = usize::try_from(span.byte_len()?).ok()?;
-        text.get(start..start.checked_add(len)?)
-    };
-    let found = range().ok_or_else(|| Malformed::at(line(raw), "a value has no text"))?;
+    let found = range(&raw.defined).and_then(|range| text.get(range));
+    let found = found.ok_or_else(|| Malformed::at(line(raw), "a value has no text"))?;
     Ok(found.trim_matches(['"', '\'']).to_owned())
 }
 

@@ -12,6 +12,7 @@ use super::resolve::{Found, Listing};
 use crate::Fingerprint;
 use crate::observe::Question;
 use crate::omission::{Reason, Refusal};
+use crate::seal::RootPaths;
 
 /// Contents by their fingerprints.
 pub type Bodies = BTreeMap<Fingerprint, Arc<[u8]>>;
@@ -107,6 +108,16 @@ impl Walk {
 }
 
 impl FolderReadings {
+    /// Adds what the same folder answered when it was opened by another path.
+    fn join(&mut self, other: Self) {
+        self.real = other.real.or(self.real.take());
+        self.files.extend(other.files);
+        self.lists.extend(other.lists);
+        self.there.extend(other.there);
+        self.folders.extend(other.folders);
+        self.walks.extend(other.walks);
+    }
+
     pub(super) fn walked(&self, globs: &[String], hidden: bool) -> Found {
         let same = |walk: &&Walk| walk.globs == globs && walk.hidden == hidden;
         self.walks.iter().find(same).map_or_else(
@@ -260,6 +271,16 @@ impl Readings {
         });
         let packaged = self.packaged.iter();
         read.chain(packaged.map(|(name, body)| (None, name.as_str(), *body)))
+    }
+
+    /// Puts another name in the place of the root of the project, as far as folders are named.
+    pub(crate) fn hide(&mut self, paths: &RootPaths) {
+        for (path, mut folder) in std::mem::take(&mut self.folders) {
+            let real = folder.real.as_deref();
+            folder.real = real.map(|real| paths.hide(real).into_owned());
+            let known = self.folders.entry(paths.hide(&path).into_owned());
+            known.or_default().join(folder);
+        }
     }
 
     /// Puts other contents in the place of those that `change` changes.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Mount;
+use crate::text::json_escaped;
 
 /// A folder that must not be seen.
 #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ fn ends_a_part(rest: &str) -> bool {
 }
 
 /// Returns every way to write a path, the longest first; the root of a disk has none, as it is in every path.
-fn forms(path: &str) -> Vec<String> {
+pub(crate) fn forms(path: &str) -> Vec<String> {
     if path.is_empty() {
         return Vec::new();
     }
@@ -102,8 +103,7 @@ fn forms(path: &str) -> Vec<String> {
         lower,
     ];
     for raw in [slashed, backslashed, path.to_owned()] {
-        let quoted = serde_json::Value::from(raw.as_str()).to_string();
-        let inner = quoted[1..quoted.len() - 1].to_owned();
+        let inner = json_escaped(&raw);
         forms.push(inner.replace('/', "\\/"));
         forms.push(ascii_only(&inner));
         forms.push(inner);

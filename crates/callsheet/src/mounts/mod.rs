@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use alias::Which;
 use forms::Folder;
 
-use crate::redact::cut_at;
+use crate::redact::Rules;
 use crate::trace::{Traced, Transform};
-pub(crate) use forms::is_windows;
+pub(crate) use forms::{forms as written_forms, is_windows};
 
 /// The most characters that a printed value has.
 pub const MOST_CHARS: usize = 500;
@@ -78,6 +78,8 @@ pub struct Mounts {
     folders: Vec<Folder>,
     /// The folder that each mount resolves to.
     homes: BTreeMap<Mount, String>,
+    /// What no value is cut within.
+    rules: Rules,
 }
 
 impl Mounts {
@@ -96,6 +98,17 @@ impl Mounts {
     #[must_use]
     pub fn with_hidden(self, what: &'static str, folder: &str) -> Self {
         self.add(None, what, folder)
+    }
+
+    /// Sets what is taken for a secret, so that no value is cut within one.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// Returns where a text may be cut so that at most `end` bytes stay: not within a secret.
+    pub(crate) fn cut_at(&self, text: &str, end: usize) -> usize {
+        self.rules.cut_at(text, end)
     }
 
     fn add(mut self, mount: Option<Mount>, what: &'static str, folder: &str) -> Self {
@@ -183,7 +196,7 @@ impl Mounts {
         let Some((end, _)) = line.char_indices().nth(MOST_CHARS) else {
             return line;
         };
-        let cut = &line[..cut_at(&line, end)];
+        let cut = &line[..self.cut_at(&line, end)];
         // The end of a folder's name may be cut off, which leaves the name of another.
         if self.leak(cut).is_some() {
             return REDACTED.to_owned();

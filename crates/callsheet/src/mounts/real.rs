@@ -156,7 +156,7 @@ fn stands_apart(text: &str, at: usize) -> bool {
         Some(c) if !c.is_ascii() => true,
         Some(c) if is_name(c) => is_flag(before),
         // The alias of a bundler and the mention of a file look alike.
-        Some('@') => rest.split('/').nth(1) == Some(TOPS[0]),
+        Some('@') => parts(&rest[..path_len(rest)]).first() == Some(&"Users"),
         Some('*') => is_bold(before, rest),
         Some(c) => !"./\\})]%~#$+?&".contains(c),
     }

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::mounts::Guard;
 use crate::omission::Omission;
+use crate::redact::Rules;
 use crate::trace::{Origin, Traced};
 use crate::{Error, Event, Inputs};
 
@@ -81,8 +82,28 @@ impl Preparation {
         }
     }
 
+    /// Returns the built-in recipes whose input it reads.
+    pub(crate) fn recipes(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Injection => &["injection"],
+            Self::Layers => &["layers"],
+            Self::Run => &["run"],
+            Self::Messages => &["messages"],
+            Self::Review => &["review"],
+            Self::Phase => &["sprint/dev-story", "sprint/project-context"],
+        }
+    }
+
     /// Prepares a checked input.
-    pub fn run(self, fields: Map<String, Value>, inputs: &Inputs) -> Result<Prepared, Error> {
+    ///
+    /// No value is cut within a secret that the rules know.
+    pub fn run(
+        self,
+        fields: Map<String, Value>,
+        inputs: &Inputs,
+        rules: &Rules,
+    ) -> Result<Prepared, Error> {
         let root = inputs.root.as_ref();
         let needed = || root.ok_or_else(crate::source::needs_root);
         match self {
@@ -91,8 +112,8 @@ impl Preparation {
                 ..Prepared::default()
             }),
             Self::Injection => injection::prepare(fields, needed()?),
-            Self::Layers => crate::builder::prepare(fields, needed()?),
-            Self::Messages => messages::prepare(fields, root),
+            Self::Layers => crate::builder::prepare(fields, needed()?, rules),
+            Self::Messages => messages::prepare(fields, root, rules),
             Self::Review => review::prepare(fields, needed()?, inputs.observer.as_deref()),
             Self::Run => run::prepare(fields),
             Self::Phase => phase::prepare(fields, needed()?),

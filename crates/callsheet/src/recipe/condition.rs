@@ -43,10 +43,19 @@ impl Condition {
 
     /// Returns the names that the expression asks for, sorted.
     pub fn names(&self) -> Vec<String> {
+        self.asked(false)
+    }
+
+    /// Returns the dotted paths of the fields that the expression asks for, sorted.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.asked(true)
+    }
+
+    fn asked(&self, nested: bool) -> Vec<String> {
         let environment = environment();
         let compiled = environment.compile_expression(&self.expression);
         let mut names: Vec<String> = compiled
-            .map(|compiled| compiled.undeclared_variables(false).into_iter().collect())
+            .map(|compiled| compiled.undeclared_variables(nested).into_iter().collect())
             .unwrap_or_default();
         names.sort();
         names

@@ -90,6 +90,8 @@ pub(super) struct LayerFile {
     pub(super) trust: Option<Trust>,
     #[serde(default)]
     pub(super) cut: bool,
+    #[serde(default)]
+    pub(super) optional: bool,
 }
 
 /// What every recipe has without saying so.

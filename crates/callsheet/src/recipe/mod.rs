@@ -11,8 +11,10 @@ mod frame;
 mod limit;
 mod message;
 mod parse;
+mod uses;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,6 +25,8 @@ pub use find::{Found, RECIPES, find, is_name, known, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
+use self::uses::Uses;
+use crate::omission::Reason;
 use crate::prepare::Preparation;
 use crate::redact::Level;
 use crate::schema::Schema;
@@ -97,6 +101,7 @@ pub struct Recipe {
     pub fingerprint: Fingerprint,
     frames: BTreeMap<String, Frame>,
     folder: Folder,
+    uses: OnceLock<Uses>,
 }
 
 /// A message that several layers make together.
@@ -133,6 +138,15 @@ pub struct Layer {
     pub trust: Trust,
     /// Whether they may be cut at a line end.
     pub may_cut: bool,
+    /// Whether the prompt can do without it: what is absent is no loss then.
+    pub optional: bool,
+}
+
+impl Layer {
+    /// Tells whether there can be no prompt where what the layer asks for is refused for this reason.
+    pub(crate) fn must_have(&self, reason: Reason) -> bool {
+        self.priority == Priority::Required && !(self.optional && reason.is_absence())
+    }
 }
 
 impl Recipe {
@@ -169,6 +183,17 @@ impl Recipe {
     /// Checks an input against the schema and fills in its defaults.
     pub fn check(&self, input: &Value) -> Result<Map<String, Value>, Error> {
         self.schema.apply(input)
+    }
+
+    /// Fails for fields of an input that nothing in the recipe uses, and for values of which it can make nothing.
+    pub(crate) fn check_use(&self, input: &Value) -> Result<(), Error> {
+        // What a preparation reads has a schema; one that is closed has found everything.
+        if self.prepare != Preparation::None && self.schema.is_closed() {
+            return Ok(());
+        }
+        let uses = self.uses.get_or_init(|| Uses::of(self));
+        let fields = input.as_object();
+        fields.map_or(Ok(()), |fields| uses.check(fields, &self.name))
     }
 
     /// Tells whether a limit on tokens is set for an input.

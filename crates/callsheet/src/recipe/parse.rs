@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use serde::de;
 use toml::Spanned;
@@ -113,6 +114,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         fingerprint: Fingerprint::of_named(hashed),
         frames,
         folder,
+        uses: OnceLock::new(),
     })
 }
 
@@ -338,6 +340,7 @@ fn resolve(
         volatility: layer.volatility.unwrap_or(volatility),
         trust: layer.trust.unwrap_or(trust),
         may_cut: layer.cut,
+        optional: layer.optional,
         name,
     })
 }

@@ -36,7 +36,7 @@ const LEAST_HEX: u64 = 3 * BIT;
 const SEPARATORS: [char; 4] = ['-', '_', '/', '+'];
 
 /// Finds all texts that look random, in order and without overlap.
-pub(super) fn find(text: &str) -> Vec<Hit> {
+pub(super) fn find(text: &str) -> Vec<Hit<'static>> {
     let mut hits = Vec::new();
     let mut at = 0;
     for run in text.as_bytes().chunk_by(|a, b| in_run(*a) == in_run(*b)) {
@@ -54,7 +54,7 @@ fn in_run(byte: u8) -> bool {
 }
 
 /// Looks for secrets in a run: in all of it, or between its words.
-fn search(text: &str, mut run: Range<usize>, hits: &mut Vec<Hit>) {
+fn search(text: &str, mut run: Range<usize>, hits: &mut Vec<Hit<'static>>) {
     if let ([.., b'\\'], b'n' | b'r' | b't') =
         (&text.as_bytes()[..run.start], text.as_bytes()[run.start])
     {
@@ -73,7 +73,11 @@ fn search(text: &str, mut run: Range<usize>, hits: &mut Vec<Hit>) {
             if range.end == end {
                 range.end += padding;
             }
-            hits.push(Hit { kind: KIND, range });
+            hits.push(Hit {
+                kind: KIND,
+                range,
+                essence: None,
+            });
         }
     }
 }
@@ -160,6 +164,19 @@ fn is_uuid(text: &str) -> bool {
     let lengths = text.split(['-', '_']).map(str::len);
     let hex = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b'_');
     lengths.eq([8, 4, 4, 4, 12]) && text.bytes().all(hex)
+}
+
+/// Tells whether a text has at least so many bits of entropy in each character.
+pub(super) fn reaches(text: &str, bits: f64) -> bool {
+    // From whole numbers on, every machine has the same result.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a rule has between none and eight bits"
+    )]
+    let least = (bits * BIT as f64) as u64;
+    entropy(text) >= least
 }
 
 /// Returns the Shannon entropy of one character, in fractions of a bit.

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Key, Redactor};
+use super::{Key, Redactor, Rules};
 
 /// What becomes a pseudonym; each level has all of those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +23,12 @@ pub enum Level {
 
 impl Level {
     /// Returns what takes secrets out, if any are looked for.
-    pub fn redactor(self, key: Key) -> Option<Redactor> {
+    pub fn redactor(self, key: Key, rules: &Rules) -> Option<Redactor> {
+        let redactor = || Redactor::new(key).with_rules(rules.clone());
         match self {
             Self::Off => None,
-            Self::Formats => Some(Redactor::new(key)),
-            Self::Entropy => Some(Redactor::new(key).with_entropy()),
+            Self::Formats => Some(redactor()),
+            Self::Entropy => Some(redactor().with_entropy()),
         }
     }
 }

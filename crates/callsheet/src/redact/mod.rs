@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use level::Level;
+pub use rules::{Rule, Rules};
 pub(crate) use secrets::Secrets;
 
 use crate::omission::Omission;
@@ -84,10 +85,11 @@ pub struct Redaction {
 /// assert_eq!(redactor.text(&text), text, "once is enough");
 /// assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Redactor {
     key: Key,
     entropy: bool,
+    rules: Rules,
 }
 
 impl Redactor {
@@ -96,7 +98,14 @@ impl Redactor {
         Self {
             key,
             entropy: false,
+            rules: Rules::default(),
         }
+    }
+
+    /// Gives it other rules than the built-in ones.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
     }
 
     /// Makes it take out texts that look random, too; it finds more and is wrong more often.
@@ -109,22 +118,22 @@ impl Redactor {
     }
 
     /// Finds what has a known format; where nothing has, what looks random.
-    fn find(self, text: &str) -> Vec<rules::Hit> {
-        let hits = rules::find(text);
+    fn find(&self, text: &str) -> Vec<rules::Hit<'_>> {
+        let hits = self.rules.find(text);
         if self.entropy && hits.is_empty() {
             return entropy::find(text);
         }
         hits
     }
 
-    fn pseudonym(self, kind: &str, secret: &str) -> String {
-        let hash = blake3::keyed_hash(&self.key.0, rules::essence(kind, secret).as_bytes());
+    fn pseudonym(&self, kind: &str, essence: &str) -> String {
+        let hash = blake3::keyed_hash(&self.key.0, essence.as_bytes());
         let hex = hash.to_hex();
         format!("{OPEN}{kind}:{}{CLOSE}", &hex[..4])
     }
 
     /// Returns a text without its secrets.
-    pub fn text(self, text: &str) -> Cow<'_, str> {
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.traced(&Traced::frame(text)) {
             Some(clean) => Cow::Owned(clean.into_parts().0),
             None => Cow::Borrowed(text),
@@ -135,12 +144,12 @@ impl Redactor {
     ///
     /// A pseudonym can bare the edge of another secret that touched the first, so the search goes on until it finds
     /// nothing.
-    pub fn traced(self, body: &Traced) -> Option<Traced> {
+    pub fn traced(&self, body: &Traced) -> Option<Traced> {
         self.traced_noting(body, &mut Secrets::default())
     }
 
     /// Does the same, and takes note of what it found.
-    fn traced_noting(self, body: &Traced, secrets: &mut Secrets) -> Option<Traced> {
+    fn traced_noting(&self, body: &Traced, secrets: &mut Secrets) -> Option<Traced> {
         let mut clean: Option<Traced> = None;
         loop {
             let text = clean.as_ref().unwrap_or(body);
@@ -152,7 +161,8 @@ impl Redactor {
                 .into_iter()
                 .map(|hit| {
                     let secret = &text.text()[hit.range.clone()];
-                    let pseudonym = self.pseudonym(hit.kind, secret);
+                    let essence = hit.essence.as_deref().unwrap_or(secret);
+                    let pseudonym = self.pseudonym(hit.kind, essence);
                     secrets.add(secret, &pseudonym);
                     (hit.range, pseudonym)
                 })
@@ -162,7 +172,7 @@ impl Redactor {
     }
 
     /// Takes the secrets out of all texts of a value, names of fields included; tells whether there were any.
-    pub fn value(self, value: &mut Value) -> bool {
+    pub fn value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => self.string(text),
             Value::Array(items) => {
@@ -182,7 +192,7 @@ impl Redactor {
         }
     }
 
-    fn string(self, text: &mut String) -> bool {
+    fn string(&self, text: &mut String) -> bool {
         let clean = match self.text(text) {
             Cow::Borrowed(_) => return false,
             Cow::Owned(clean) => clean,
@@ -192,7 +202,7 @@ impl Redactor {
     }
 
     /// Returns the fingerprint of a value; a keyed one if it holds secrets.
-    pub(crate) fn fingerprint(self, value: &Value) -> Fingerprint {
+    pub(crate) fn fingerprint(&self, value: &Value) -> Fingerprint {
         let plain = Fingerprint::of(value.to_string());
         if self.value(&mut value.clone()) {
             plain.keyed(&self.key.0)
@@ -201,23 +211,23 @@ impl Redactor {
         }
     }
 
-    pub(crate) fn error(self, error: Error) -> Error {
+    pub(crate) fn error(&self, error: Error) -> Error {
         error.map_texts(|text| self.text(text).into_owned())
     }
 
-    pub(crate) fn event(self, event: &mut Event) {
+    pub(crate) fn event(&self, event: &mut Event) {
         for (_, value) in &mut event.payload {
             self.value(value);
         }
     }
 
-    pub(crate) fn omission(self, omission: &mut Omission) {
+    pub(crate) fn omission(&self, omission: &mut Omission) {
         self.string(&mut omission.name);
         self.string(&mut omission.detail);
     }
 
     /// Takes the secrets out of everything that is handed over; returns what it found in the sections.
-    pub(crate) fn prompt(self, sections: &mut [Section], tools: &mut [Value]) -> Secrets {
+    pub(crate) fn prompt(&self, sections: &mut [Section], tools: &mut [Value]) -> Secrets {
         for tool in tools {
             self.value(tool);
         }
@@ -225,7 +235,7 @@ impl Redactor {
     }
 
     /// Takes the secrets out of all sections: bodies, names, and what tells where they came from.
-    fn sections(self, sections: &mut [Section]) -> Secrets {
+    fn sections(&self, sections: &mut [Section]) -> Secrets {
         let mut secrets = Secrets::default();
         let mut tainted: BTreeSet<Arc<Origin>> = BTreeSet::new();
         for section in sections.iter_mut() {
@@ -261,15 +271,16 @@ impl Redactor {
     }
 }
 
-/// Returns where a text may be cut so that at most `end` bytes stay: not within a secret.
-///
-/// Half a secret has no known format any more, so nothing would find it afterwards.
-pub(crate) fn cut_at(text: &str, end: usize) -> usize {
-    let split = |hit: &rules::Hit| hit.range.start < end && end < hit.range.end;
-    let hits = rules::find(text);
-    hits.iter()
-        .find(|hit| split(hit))
-        .map_or(end, |hit| hit.range.start)
+impl Rules {
+    /// Returns where a text may be cut so that at most `end` bytes stay: not within a secret.
+    ///
+    /// Half a secret has no known format any more, so nothing would find it afterwards.
+    pub(crate) fn cut_at(&self, text: &str, end: usize) -> usize {
+        let split = |hit: &rules::Hit<'_>| hit.range.start < end && end < hit.range.end;
+        let hits = self.find(text);
+        let split = hits.iter().find(|hit| split(hit));
+        split.map_or(end, |hit| hit.range.start)
+    }
 }
 
 fn redacted(body: &Traced) -> impl Iterator<Item = &crate::trace::Link> {

@@ -1,254 +1,235 @@
-//! The formats of secrets, as one table, and the search for them.
+//! The formats of secrets as data: what a rule is, and a table of them that is ready to be searched with.
 //!
-//! A keyword search over the whole text decides which expressions run at all. Nothing is compiled before the first
-//! search. No rule of the table guesses: a text that holds none of these formats stays as it is.
+//! The rules that everybody has are in `rules.toml`; a project adds its own. No rule guesses: a text that holds none of
+//! these formats stays as it is. Nothing is read or compiled before the first search.
 
-use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+mod block;
+mod check;
+mod placeholder;
+mod search;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
+use std::fmt;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-/// One format: its name, the words without which it does not occur, and its expression.
-///
-/// The secret is the group `s`, or everything where there is none.
-struct Rule {
-    kind: &'static str,
-    keywords: &'static [&'static str],
-    pattern: &'static str,
-    /// Looks at what the expression cannot say.
-    accepts: fn(&str) -> bool,
-}
+use regex::bytes::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 
-const fn rule(
-    kind: &'static str,
-    keywords: &'static [&'static str],
-    pattern: &'static str,
-) -> Rule {
-    Rule {
-        kind,
-        keywords,
-        pattern,
-        accepts: any,
-    }
-}
+pub(super) use search::Hit;
+use search::Keywords;
 
-/// All formats. On a tie the earlier one names the secret.
-static RULES: &[Rule] = &[
-    Rule {
-        kind: "private-key",
-        keywords: &["private key"],
-        // A key without its end is one that was cut: it goes as far as its lines look like one.
-        pattern: r#"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:(?:[A-Za-z0-9+/= \t\r\n\\,"':;.()_@<>]|-[A-Za-z0-9])*-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|(?:(?:[ \t\r\n]|\\r|\\n)*[A-Za-z0-9+/=]{32,})+)"#,
-        accepts: is_key,
-    },
-    rule(
-        "aws-access-key-id",
-        &["akia", "asia", "abia", "acca"],
-        "(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
+use crate::{Error, ErrorKind};
+
+/// The rules that everybody has.
+const BUILT_IN: &str = include_str!("rules.toml");
+
+/// The most bytes that a compiled expression may take.
+const SIZE_LIMIT: usize = 4 << 20;
+
+/// Text that stands in expressions under a name, such as `{is}`.
+const PARTS: [(&str, &str); 4] = [
+    (
+        "{is}",
+        concat!(
+            // What closes a name, what says that a value follows, and what opens the value.
+            r#"(?:\\*["'`]|%(?:25)*2[27]|\\+u002[27]|&(?:quot|apos|#3[49]);|[\])]){0,4}"#,
+            r"(?:[ \t]*(?:=>|[:?+]?=|==|:|->|[>,|]|%(?:25)*3[AaDd]|\\+[ux](?:00)?3[AaDdEe])",
+            r#"|[,;]?(?:[ \t\r\n]|\\+[nrt]){1,40}(?:-[ \t]*)?\\*["']?(?i:value)\\*["']?[ \t]*[:=]|[ \t])"#,
+            r#"(?:[ \t+]|%20|\\+u0020){0,8}(?:\\*["'`]|%(?:25)*2[27]|\\+u002[27]|&(?:quot|apos|#3[49]);|[\[({<]){0,4}"#,
+        ),
     ),
-    rule(
-        "aws-secret-access-key",
-        &["secret"],
-        r#"(?i-u:(?:aws_?)?secret_?(?:access_?)?key)\\?["']?[ \t]*(?:=>|:=|=|:)[ \t]*\\?["']?(?P<s>[A-Za-z0-9/+]{40})"#,
+    (
+        "{left}",
+        r"(?:\A|%(?:25)*[0-9A-Fa-f]{2}|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[0-7]{3}|[a-z0])|=3D|\[[0-9;]*m|[^A-Za-z0-9])",
     ),
-    rule(
-        "github-token",
-        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
-        "gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,}",
-    ),
-    rule(
-        "gitlab-token",
-        &["glpat-", "glptt-", "gldt-", "glrt-"],
-        "gl(?:pat|ptt|dt|rt)-[A-Za-z0-9_-]{20,}",
-    ),
-    rule(
-        "slack-token",
-        &["xox", "xapp-", "hooks.slack.com"],
-        r"xox[abeoprs](?:\.xox[a-z])?-[A-Za-z0-9-]{20,}|xapp-[0-9]-[A-Za-z0-9-]{20,}|hooks\.slack\.com/services/(?P<s>T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{20,})",
-    ),
-    rule(
-        "stripe-key",
-        &["sk_live_", "rk_live_"],
-        "[sr]k_live_[A-Za-z0-9]{16,}",
-    ),
-    rule("anthropic-key", &["sk-ant-"], "sk-ant-[A-Za-z0-9_-]{20,}"),
-    rule(
-        "openai-key",
-        &["sk-"],
-        "sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{32,}",
-    ),
-    rule(
-        "google-key",
-        &["aiza", "gocspx-"],
-        "AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}",
-    ),
-    rule("npm-token", &["npm_"], "npm_[A-Za-z0-9]{36}"),
-    rule("pypi-token", &["pypi-age"], "pypi-AgE[A-Za-z0-9_-]{50,}"),
-    rule("huggingface-token", &["hf_"], "hf_[A-Za-z0-9]{34,}"),
-    rule(
-        "sendgrid-key",
-        &["sg."],
-        r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
-    ),
-    rule(
-        "jwt",
-        &["eyj"],
-        r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
-    ),
-    Rule {
-        kind: "url-password",
-        keywords: &["://"],
-        pattern: r#"[A-Za-z][A-Za-z0-9+.-]*://[^ \t\r\n/:@"'`<>\\‹›]*:(?P<s>[^ \t\r\n/@"'`‹›\\]+)@"#,
-        accepts: is_password,
-    },
+    ("{b64}", r"(?:[A-Za-z0-9+/]|%2[BbFf]|\\+/|\\+u002[BbFf])"),
+    ("{pad}", r"(?:=|%3[Dd]|\\+u003[Dd])"),
 ];
 
-fn any(_: &str) -> bool {
+/// One format of secrets, as it is written.
+///
+/// The secret is the first group of the expression that takes part in a match, or else all of the match.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The name of the rule, which is the kind of what it finds.
+    pub id: String,
+    /// The expression.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub regex: String,
+    /// Words, in any case, without which the expression is not tried; it always is where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keywords: Vec<String>,
+    /// The least Shannon entropy of the secret, in bits for each character.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<f64>,
+    /// Whether the secret has letters and digits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mixed: bool,
+    /// Whether the expression finds the marker lines around a key, and the key goes with them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub block: bool,
+    /// Whether the rule counts; one that does not takes a built-in rule of its name away.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub enabled: bool,
+    /// Examples that the rule finds, with `‹` and `›` around the secret.
+    #[serde(default, skip_serializing)]
+    pub hits: Vec<String>,
+    /// Examples in which the rule finds nothing.
+    #[serde(default, skip_serializing)]
+    pub misses: Vec<String>,
+}
+
+fn yes() -> bool {
     true
 }
 
-/// A text that only speaks of keys has the borders and no key between them.
-fn is_key(text: &str) -> bool {
-    let longest = text
-        .split(|c: char| !(c.is_ascii_alphanumeric() || "+/=".contains(c)))
-        .map(str::len)
-        .max();
-    longest.unwrap_or(0) >= 32
-}
-
-/// Returns what makes a secret the one it is: a key is the same one however its lines are broken and indented.
-pub(super) fn essence<'a>(kind: &str, secret: &'a str) -> Cow<'a, str> {
-    if kind != "private-key" {
-        return Cow::Borrowed(secret);
+impl Rule {
+    /// Compiles the expression.
+    fn compile(&self) -> Result<Regex, regex::Error> {
+        let mut pattern = self.regex.clone();
+        for (name, part) in PARTS {
+            pattern = pattern.replace(name, &format!("(?-x:{part})"));
+        }
+        // Secrets are ASCII, and so are the letters and digits of an expression.
+        RegexBuilder::new(&pattern)
+            .unicode(false)
+            .size_limit(SIZE_LIMIT)
+            .build()
     }
-    let mut plain = secret.to_owned();
-    for line_end in ["\\r", "\\n", "\\t"] {
-        plain = plain.replace(line_end, "");
+}
+
+/// A table of rules: the built-in ones, and those that a project adds.
+///
+/// ```
+/// use callsheet::redact::{Key, Redactor, Rule, Rules};
+///
+/// # fn main() -> Result<(), callsheet::Error> {
+/// let own: Rule = toml::from_str("id = 'acme-token'\nregex = 'acme_[a-z0-9]{8}'\nkeywords = ['acme_']").unwrap();
+/// let redactor = Redactor::new(Key::default()).with_rules(Rules::with(vec![own])?);
+/// assert!(redactor.text("use acme_k7q2z9m4 here").starts_with("use ‹secret:acme-token:"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Rules(Option<Arc<Table>>);
+
+struct Table {
+    entries: Vec<Entry>,
+    keywords: Option<Keywords>,
+    own: Vec<Rule>,
+}
+
+/// A rule, with its expression once somebody needed it.
+struct Entry {
+    rule: Rule,
+    expression: OnceLock<Option<Regex>>,
+}
+
+impl Entry {
+    /// Returns the expression; one that does not compile finds nothing, and a test makes sure that ours do.
+    fn expression(&self) -> Option<&Regex> {
+        let compiled = || self.rule.compile().ok();
+        self.expression.get_or_init(compiled).as_ref()
     }
-    plain.retain(|c| !c.is_whitespace());
-    Cow::Owned(plain)
 }
 
-/// A placeholder stands for a password and is none.
-fn is_password(text: &str) -> bool {
-    let placeholder = ["${", "$(", "{", "<", "%(", "["]
-        .iter()
-        .any(|start| text.starts_with(start));
-    let variable = text.strip_prefix('$').is_some_and(|name| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
-    });
-    let masked = text
-        .chars()
-        .all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '…' | '•'));
-    !(placeholder || variable || masked)
+/// The rules in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rules: Vec<Rule>,
 }
 
-/// The keyword search, with the rule of each keyword.
-struct Keywords {
-    search: AhoCorasick,
-    rules: Vec<usize>,
-}
-
-/// A table that does not compile finds nothing; a test makes sure that ours does.
-static KEYWORDS: LazyLock<Option<Keywords>> = LazyLock::new(|| {
-    let words = RULES
-        .iter()
-        .enumerate()
-        .flat_map(|(at, rule)| rule.keywords.iter().map(move |word| (at, *word)));
-    let (rules, words): (Vec<usize>, Vec<&str>) = words.unzip();
-    let search = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .build(words)
-        .ok()?;
-    Some(Keywords { search, rules })
+/// The built-in table; one that cannot be read is empty, and a test makes sure that ours is not.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let file = toml::from_str::<File>(BUILT_IN);
+    Table::of(file.map(|file| file.rules).unwrap_or_default(), Vec::new())
 });
 
-static EXPRESSIONS: [OnceLock<Option<Regex>>; RULES.len()] =
-    [const { OnceLock::new() }; RULES.len()];
-
-fn expression(at: usize) -> Option<&'static Regex> {
-    let compile = || Regex::new(RULES[at].pattern).ok();
-    EXPRESSIONS[at].get_or_init(compile).as_ref()
-}
-
-/// A secret in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hit {
-    pub(super) kind: &'static str,
-    pub(super) range: Range<usize>,
-}
-
-/// Finds all secrets of a text, in order and without overlap.
-pub(super) fn find(text: &str) -> Vec<Hit> {
-    let Some(keywords) = KEYWORDS.as_ref() else {
-        return Vec::new();
-    };
-    let mut wanted = [false; RULES.len()];
-    for found in keywords.search.find_overlapping_iter(text) {
-        wanted[keywords.rules[found.pattern().as_usize()]] = true;
-    }
-    let mut hits = Vec::new();
-    for (at, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
-        if let Some(expression) = expression(at) {
-            search(&RULES[at], expression, text, &mut hits);
-        }
-    }
-    merged(hits)
-}
-
-fn search(rule: &Rule, expression: &Regex, text: &str, hits: &mut Vec<Hit>) {
-    let mut from = 0;
-    while let Some(found) = expression.captures_at(text, from) {
-        let Some(whole) = found.get(0) else {
-            return;
-        };
-        let secret = found.name("s").unwrap_or(whole);
-        if !stands_alone(text, &secret.range()) {
-            // The next one may begin inside, but not before these letters and digits end: they would touch it too.
-            let rest = &text.as_bytes()[secret.start()..];
-            let letters = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric());
-            from = secret.start() + letters.count().max(1);
-            continue;
-        }
-        if (rule.accepts)(secret.as_str()) {
-            hits.push(Hit {
-                kind: rule.kind,
-                range: secret.range(),
-            });
-        }
-        from = whole.end();
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = self.own().iter().map(|rule| &rule.id);
+        f.debug_set().entries(own).finish()
     }
 }
 
-/// Tells whether a secret begins and ends where words do; an escaped newline is no letter.
-fn stands_alone(text: &str, secret: &Range<usize>) -> bool {
-    let bytes = text.as_bytes();
-    let letter_at = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    let before = match &bytes[..secret.start] {
-        [.., b'\\', b'n' | b'r' | b't'] | [] => false,
-        [.., last] => last.is_ascii_alphanumeric() && letter_at(secret.start),
-    };
-    let after = letter_at(secret.end) && letter_at(secret.end - 1);
-    !before && !after
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        self.own() == other.own()
+    }
 }
 
-/// Sorts hits and joins those that overlap, so that no part of a secret stays.
-fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
-    hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
-    let mut out: Vec<Hit> = Vec::with_capacity(hits.len());
-    for hit in hits {
-        match out.last_mut() {
-            Some(last) if hit.range.start < last.range.end => {
-                last.range.end = last.range.end.max(hit.range.end);
+impl Table {
+    fn of(rules: Vec<Rule>, own: Vec<Rule>) -> Self {
+        let keywords = Keywords::of(&rules);
+        let entries = rules.into_iter().map(|rule| Entry {
+            rule,
+            expression: OnceLock::new(),
+        });
+        Self {
+            entries: entries.collect(),
+            keywords,
+            own,
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.rule.id.as_str())
+    }
+}
+
+impl Rules {
+    /// Returns the built-in rules and those of a project; one replaces the built-in rule of its name.
+    pub fn with(own: Vec<Rule>) -> Result<Self, Error> {
+        if own.is_empty() {
+            return Ok(Self::default());
+        }
+        if let Some((_, error)) = Self::fault(&own) {
+            return Err(error);
+        }
+        let built_in = TABLE.entries.iter().map(|entry| entry.rule.clone());
+        let mut rules: Vec<Rule> = built_in.collect();
+        for rule in &own {
+            match rules.iter_mut().find(|other| other.id == rule.id) {
+                Some(other) => other.clone_from(rule),
+                None => rules.push(rule.clone()),
             }
-            _ => out.push(hit),
         }
+        rules.retain(|rule| rule.enabled);
+        Ok(Self(Some(Arc::new(Table::of(rules, own)))))
     }
-    out
+
+    /// Returns the index of the first rule of a project that cannot be used, and why.
+    pub fn fault(own: &[Rule]) -> Option<(usize, Error)> {
+        own.iter().enumerate().find_map(|(index, rule)| {
+            let id = &rule.id;
+            let error = if let Err(error) = rule.check() {
+                error
+            } else if own[..index].iter().any(|other| other.id == *id) {
+                let detail = format!("there is another rule named `{id}`; each needs its own name");
+                Error::new(ErrorKind::BadInput, detail)
+            } else if !rule.enabled && !TABLE.ids().any(|other| other == id) {
+                Error::unknown("rule", id, TABLE.ids())
+            } else {
+                return None;
+            };
+            Some((index, error))
+        })
+    }
+
+    fn table(&self) -> &Table {
+        self.0.as_deref().unwrap_or_else(|| &TABLE)
+    }
+
+    /// Returns the names of all rules; of several that find the same secret, the first one names it.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.table().ids()
+    }
+
+    /// Returns the rules that a project added.
+    pub fn own(&self) -> &[Rule] {
+        self.0.as_ref().map_or(&[], |table| &table.own)
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::{DOCUMENTS, Seal, inputs, layout};
+use super::{DOCUMENTS, Seal, body_of, inputs, reading};
 use crate::manifest::{self, Manifest};
-use crate::source_map::{self, SourceMap};
+use crate::recipe::Shape;
+use crate::source_map;
 use crate::{Error, Fingerprint};
 
 /// Something in a seal that is not what it was.
@@ -58,7 +59,6 @@ impl Seal {
         let schemas = [
             (0, &*manifest.schema, manifest::SCHEMA),
             (1, map.schema.as_str(), source_map::SCHEMA),
-            (2, layout.schema.as_str(), layout::SCHEMA),
         ];
         for (index, found, known) in schemas {
             if found != known {
@@ -66,11 +66,16 @@ impl Seal {
                 faults.push(Fault::new(DOCUMENTS[index], detail));
             }
         }
+        let unknown = layout.unknown_schema();
+        faults.extend(unknown.map(|detail| Fault::new(DOCUMENTS[2], detail)));
+        let told = self.told_text(&layout)?;
+        let shape = Some(layout.cut.shape).filter(|_| !layout.is_of_contents());
+        faults.extend(check_sections(&manifest, &told, shape.unwrap_or_default()));
+        if !map.covers(&told) {
+            faults.push(Fault::new(DOCUMENTS[1], "it does not cover the text"));
+        }
         let text = self.text()?;
-        faults.extend(check_sections(&manifest, &text));
-        faults.extend(check_map(&map, &text));
-        let rendered = self.rendered()?;
-        if Fingerprint::of(&rendered) != manifest.fingerprint || rendered.len() != manifest.bytes {
+        if Fingerprint::of(&text) != manifest.fingerprint || text.len() != manifest.bytes {
             faults.push(Fault::new("prompt", "it is not what the manifest says"));
         }
         Ok(faults)
@@ -105,11 +110,13 @@ impl Seal {
     }
 }
 
-fn check_sections(manifest: &Manifest, text: &str) -> Vec<Fault> {
+fn check_sections(manifest: &Manifest, text: &str, shape: Shape) -> Vec<Fault> {
+    let reading = reading(shape, text);
     let sections = manifest.sections.iter();
     let moved = sections.filter(|section| {
-        let body = text.get(section.start..section.end);
-        body.is_none_or(|body| Fingerprint::of(body) != section.fingerprint)
+        let there = text.get(section.start..section.end).is_some();
+        !there
+            || Fingerprint::of(body_of(reading.as_ref(), text, section)) != section.fingerprint
             || section.bytes != section.end - section.start
     });
     moved
@@ -118,13 +125,4 @@ fn check_sections(manifest: &Manifest, text: &str) -> Vec<Fault> {
             Fault::new(what, "it is not where the manifest says")
         })
         .collect()
-}
-
-fn check_map(map: &SourceMap, text: &str) -> Option<Fault> {
-    let starts = map.spans.iter().map(|span| span.start);
-    let ends = map.spans.iter().map(|span| span.end);
-    let covered = map.spans.last().map_or(0, |span| span.end);
-    let follows = starts.eq(std::iter::once(0).chain(ends).take(map.spans.len()));
-    (!follows || covered != text.len())
-        .then(|| Fault::new(DOCUMENTS[1], "it does not cover the text"))
 }

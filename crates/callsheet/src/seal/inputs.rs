@@ -1,15 +1,16 @@
 //! What a prompt was made from, as values: recipe, input, options, and what the disk answered.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::damaged;
+use super::{RootPaths, damaged};
 use crate::inputs::{Bodies, Disk, Readings};
 use crate::manifest::RecipeRecord;
-use crate::redact::{Key, Level};
+use crate::redact::{Key, Level, Rule, Rules};
 use crate::tokens::Encoding;
 use crate::{Budget, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
 
@@ -28,7 +29,8 @@ pub struct SealedInputs {
     input: Fingerprint,
     /// How it was composed.
     options: SealedOptions,
-    /// The folder that could be read, where there was one, and the size above which a file was refused.
+    /// The folder that could be read, where there was one, and the size above which a file was refused; the folder is
+    /// [`super::ROOT`], unless the prompt itself names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<(String, u64)>,
     /// The sources that the composing program brought; what they gave cannot be made again.
@@ -54,7 +56,7 @@ struct SealedRecipe {
     files: BTreeMap<String, Fingerprint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SealedOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +66,9 @@ struct SealedOptions {
     encoding: Encoding,
     count_tokens: bool,
     redact: Level,
+    /// The rules of the project, which come to the built-in ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    redact_rules: Vec<Rule>,
 }
 
 impl SealedInputs {
@@ -103,6 +108,7 @@ impl SealedInputs {
                 encoding: options.encoding,
                 count_tokens: options.count_tokens,
                 redact: options.redact,
+                redact_rules: options.redact_rules.own().to_vec(),
             },
             root: inputs.root.as_ref().map(|root| {
                 let path = root.path().to_string_lossy().into_owned();
@@ -151,6 +157,35 @@ impl SealedInputs {
                 Some(inner.map_or(whole.clone(), str::to_owned))
             })
             .collect()
+    }
+
+    /// Returns the paths of the root that was sealed.
+    pub(super) fn root_paths(&self) -> RootPaths {
+        RootPaths::new(self.root.iter().map(|(root, _)| root))
+    }
+
+    /// Puts [`super::ROOT`] in the place of the root, and in that of its path in the input; tells whether the input has
+    /// changed.
+    pub(super) fn hide(&mut self, paths: &RootPaths) -> bool {
+        if let Some((root, _)) = &mut self.root {
+            *root = paths.hide(root).into_owned();
+        }
+        self.readings.hide(paths);
+        let mut input = self.input().unwrap_or_default();
+        paths.hide_value(&mut input) && self.change(&input, |_| false)
+    }
+
+    /// Does the same, and takes the path out of all texts, too.
+    pub(super) fn hide_everywhere(&mut self, paths: &RootPaths) {
+        self.hide(paths);
+        let input = self.input().unwrap_or_default();
+        self.change(&input, |text| match paths.hide(text) {
+            Cow::Borrowed(_) => false,
+            Cow::Owned(hidden) => {
+                *text = hidden;
+                true
+            }
+        });
     }
 
     /// Tells whether secrets became pseudonyms when it was composed, as far as the caller asked for it.
@@ -240,9 +275,9 @@ impl SealedInputs {
     }
 
     /// Returns how it was composed; secrets are pseudonyms already, so that no key matters.
-    pub(super) fn options(&self) -> Options {
-        let options = self.options;
-        Options {
+    pub(super) fn options(&self) -> Result<Options, Error> {
+        let options = &self.options;
+        Ok(Options {
             budget: Budget {
                 bytes: options.bytes,
                 tokens: options.tokens,
@@ -251,6 +286,7 @@ impl SealedInputs {
             count_tokens: options.count_tokens,
             redact: options.redact,
             redact_key: Key::default(),
-        }
+            redact_rules: Rules::with(options.redact_rules.clone())?,
+        })
     }
 }

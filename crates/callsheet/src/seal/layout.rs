@@ -5,10 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::damaged;
 use crate::compose::Cut;
 use crate::manifest::Manifest;
+use crate::recipe::Shape;
+use crate::text::json_escaped;
 use crate::{Error, Fingerprint};
 
-/// The name and version of the shape of a layout.
-pub(super) const SCHEMA: &str = "callsheet.layout/1";
+/// The name and version of the shape of a layout: of a text, and of messages as they were sealed at first. The frames of
+/// these stood between contents one after the other, and so manifest and source map spoke of that text.
+const TEXT: &str = "callsheet.layout/1";
+
+/// The name and version of the shape of a layout of messages: its frames are those of their JSON.
+const MESSAGES: &str = "callsheet.layout/2";
 
 /// The longest text that is put together.
 const MOST_BYTES: usize = 512 << 20;
@@ -31,8 +37,12 @@ impl Layout {
         let frames = std::iter::once(0)
             .chain(ends)
             .zip(starts.chain([text.len()]));
+        let schema = match cut.shape {
+            Shape::Messages => MESSAGES,
+            Shape::Text | Shape::System => TEXT,
+        };
         Self {
-            schema: SCHEMA.to_owned(),
+            schema: schema.to_owned(),
             frames: frames
                 .map(|(start, end)| text[start..end].to_owned())
                 .collect(),
@@ -40,7 +50,19 @@ impl Layout {
         }
     }
 
-    /// Puts a text together.
+    /// Tells whether it is of messages, and of the time when manifest and map spoke of their contents alone.
+    pub(super) fn is_of_contents(&self) -> bool {
+        self.cut.shape == Shape::Messages && self.schema == TEXT
+    }
+
+    /// Returns what is wrong with the name of its shape.
+    pub(super) fn unknown_schema(&self) -> Option<String> {
+        let found = self.schema.as_str();
+        let known = found == TEXT || (found == MESSAGES && self.cut.shape == Shape::Messages);
+        (!known).then(|| format!("its schema is `{found}`, not `{TEXT}`"))
+    }
+
+    /// Puts together the text that manifest and source map speak of.
     pub(super) fn text<'a>(
         &self,
         manifest: &Manifest,
@@ -61,13 +83,22 @@ impl Layout {
         let mut text = frames.next().cloned().unwrap_or_default();
         text.reserve(size - text.len());
         for (section, frame) in manifest.sections.iter().zip(frames) {
-            text.push_str(body(section.fingerprint)?);
+            let body = body(section.fingerprint)?;
+            if self.schema == MESSAGES {
+                text.push_str(&json_escaped(body));
+            } else {
+                text.push_str(body);
+            }
             text.push_str(frame);
+            if text.len() > MOST_BYTES {
+                return Err(damaged("it is larger than a prompt may be"));
+            }
         }
+        self.check_cut(&text)?;
         Ok(text)
     }
 
-    pub(super) fn check_cut(&self, text: &str) -> Result<(), Error> {
+    fn check_cut(&self, text: &str) -> Result<(), Error> {
         if self.cut.fits(text) {
             Ok(())
         } else {

@@ -1,17 +1,19 @@
 //! Seals: a prompt with everything that explains it and everything that makes it again.
 //!
 //! A seal is four documents (manifest, source map, layout, inputs) and the texts that they name by fingerprint: bodies
-//! of sections, tools, files, templates, the recipe, the input. It needs no project and no machine: [`Seal::rendered`]
+//! of sections, tools, files, templates, the recipe, the input. It needs no project and no machine: [`Seal::text`]
 //! puts the exact bytes together, [`Seal::check`] proves that nothing was changed, [`Seal::replay`] composes again.
 
 mod check;
 mod inputs;
 mod layout;
+mod paths;
 mod replay;
 mod scrub;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,13 +21,16 @@ use serde_json::Value;
 
 pub use check::Fault;
 pub use inputs::SealedInputs;
+pub use paths::{ROOT, RootPaths};
 pub use replay::{Difference, Replay};
 
 use self::layout::Layout;
-use crate::compose::document;
+use crate::compose::{as_messages, compose_again, document};
 use crate::inputs::Bodies;
-use crate::manifest::Manifest;
-use crate::source_map::SourceMap;
+use crate::manifest::{Manifest, SectionRecord};
+use crate::reading::Reading;
+use crate::recipe::Shape;
+use crate::source_map::{MapSpan, SourceMap};
 use crate::{Composition, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
 
 /// The documents of a seal, in the order in which they are named everywhere.
@@ -48,7 +53,7 @@ pub const DOCUMENTS: [&str; 4] = ["manifest", "source-map", "layout", "inputs"];
 /// let seal = Seal::of(&composition, recipe, &input, &inputs, &options)?;
 /// drop(folder);
 ///
-/// assert_eq!(seal.rendered()?, composition.rendered());
+/// assert_eq!(seal.text()?, composition.text);
 /// assert!(seal.check().is_empty());
 /// assert!(seal.replay()?.differences.is_empty(), "without the folder");
 /// # Ok(())
@@ -64,6 +69,9 @@ pub struct Seal {
 
 impl Seal {
     /// Seals a composition; its inputs must have come from a disk that is watched.
+    ///
+    /// Where the root of the project is does not go into a seal: [`ROOT`] stands in its place, unless the prompt itself
+    /// prints that path.
     pub fn of(
         composition: &Composition,
         recipe: &Recipe,
@@ -71,24 +79,58 @@ impl Seal {
         inputs: &Inputs,
         options: &Options,
     ) -> Result<Self, Error> {
+        let sealed = SealedInputs::of(recipe, input, inputs, options)?;
+        let root = inputs.root.iter();
+        let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
+        let mut hidden = sealed.clone();
+        let changed = hidden.hide(&paths);
+        let told = [
+            compact(&composition.manifest),
+            compact(&composition.source_map),
+        ];
+        if !changed && !told.iter().any(|text| paths.are_in(text.as_bytes())) {
+            return Ok(Self::put(composition, recipe, hidden, options));
+        }
+        // Fingerprints of the input and what is told of paths are those of composing without the real path.
+        let again = hidden
+            .input()
+            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
+        Ok(match again {
+            Ok(again) if again.text == composition.text => {
+                Self::put(&again, recipe, hidden, options)
+            }
+            _ => Self::put(composition, recipe, sealed, options),
+        })
+    }
+
+    fn put(
+        composition: &Composition,
+        recipe: &Recipe,
+        mut sealed: SealedInputs,
+        options: &Options,
+    ) -> Self {
         let mut bodies = Bodies::new();
         let (text, map) = (&composition.text, &composition.source_map);
+        let reading = reading(composition.prompt.shape, text);
         for section in &composition.manifest.sections {
-            add(&mut bodies, &text[section.start..section.end]);
+            add(&mut bodies, body_of(reading.as_ref(), text, section));
         }
         for tool in &composition.prompt.tools {
             add(&mut bodies, &tool.to_string());
         }
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
-        let mut sealed = SealedInputs::of(recipe, input, inputs, options)?;
+        let map = match composition.prompt.shape {
+            Shape::Messages => Cow::Owned(map.folded(text)),
+            Shape::Text | Shape::System => Cow::Borrowed(map),
+        };
         sealed.scrubbed = match options.redactor(recipe) {
-            Some(redactor) => scrub::scrub(&mut sealed, redactor, &composition.secrets),
+            Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
             None => false,
         };
         let mut seal = Self {
             documents: [
                 compact(&composition.manifest),
-                compact(map),
+                compact(&*map),
                 compact(&layout),
                 String::new(),
             ],
@@ -100,7 +142,7 @@ impl Seal {
             sealed.replays = false;
             seal.put_inputs(&sealed);
         }
-        Ok(seal)
+        seal
     }
 
     fn put_inputs(&mut self, sealed: &SealedInputs) {
@@ -114,12 +156,12 @@ impl Seal {
         Fingerprint::of_named(DOCUMENTS.into_iter().zip(documents))
     }
 
-    /// Returns the manifest.
+    /// Returns the manifest as it was sealed; [`Seal::explained`] has one that speaks of the exact bytes in any case.
     pub fn manifest(&self) -> Result<Manifest, Error> {
         self.document_at(0)
     }
 
-    /// Returns the source map of the text.
+    /// Returns the source map as it was sealed, without a span for every escape of messages.
     pub fn source_map(&self) -> Result<SourceMap, Error> {
         self.document_at(1)
     }
@@ -156,41 +198,136 @@ impl Seal {
         Ok(named)
     }
 
-    /// Returns the text of all sections in order, which the source map is about.
+    /// Returns the exact bytes that were handed over.
     pub fn text(&self) -> Result<String, Error> {
-        self.layout()?
-            .text(&self.manifest()?, |name| self.body(name))
+        let layout = self.layout()?;
+        let text = self.told_text(&layout)?;
+        if !layout.is_of_contents() {
+            return Ok(text);
+        }
+        let frame = SourceMap {
+            spans: vec![MapSpan::frame(0..text.len())],
+            ..SourceMap::default()
+        };
+        Ok(listed(&layout, &text, frame).0)
     }
 
-    /// Returns the exact bytes that were handed over.
-    pub fn rendered(&self) -> Result<String, Error> {
-        let layout = self.layout()?;
-        let text = layout.text(&self.manifest()?, |name| self.body(name))?;
-        layout.check_cut(&text)?;
-        Ok(match layout.cut.handed_over(&text) {
-            Cow::Borrowed(_) => text,
-            Cow::Owned(messages) => messages,
+    /// Returns the text that manifest and source map speak of.
+    fn told_text(&self, layout: &Layout) -> Result<String, Error> {
+        layout.text(&self.manifest()?, |name| self.body(name))
+    }
+
+    /// Returns the exact bytes with what explains them.
+    pub fn explained(&self) -> Result<Explained, Error> {
+        let (layout, mut manifest, source_map) =
+            (self.layout()?, self.manifest()?, self.source_map()?);
+        let text = self.told_text(&layout)?;
+        if layout.cut.shape != Shape::Messages {
+            return Ok(Explained {
+                text,
+                manifest,
+                source_map,
+            });
+        }
+        if !source_map.covers(&text) {
+            return Err(damaged("the source map does not cover the text"));
+        }
+        if !layout.is_of_contents() {
+            return Ok(Explained {
+                source_map: source_map.unfolded(&text),
+                text,
+                manifest,
+            });
+        }
+        let mut sections = manifest.sections.iter();
+        if !sections.all(|section| text.get(section.start..section.end).is_some()) {
+            return Err(damaged(
+                "the manifest has sections that are not in the text",
+            ));
+        }
+        let (text, source_map) = listed(&layout, &text, source_map.placing(&manifest));
+        manifest.place(&source_map.places);
+        manifest.plan(&text, &source_map);
+        Ok(Explained {
+            text,
+            manifest,
+            source_map,
         })
+    }
+
+    /// Returns the prompt as people read it, and where the bodies of its sections stand in that.
+    pub fn to_read(&self) -> Result<(String, Vec<Range<usize>>), Error> {
+        let (layout, manifest) = (self.layout()?, self.manifest()?);
+        let text = self.told_text(&layout)?;
+        let sections = manifest.sections.iter();
+        let sections = sections.map(|section| section.start..section.end);
+        let shape = Some(layout.cut.shape).filter(|_| !layout.is_of_contents());
+        let Some(reading) = reading(shape.unwrap_or_default(), &text) else {
+            let sections = sections.collect();
+            return Ok((text, sections));
+        };
+        let read = |place: Range<usize>| reading.to_read(place.start)..reading.to_read(place.end);
+        Ok((reading.text().to_owned(), sections.map(read).collect()))
     }
 
     /// Returns everything about the prompt as one JSON document, the same that its composition had.
     pub fn document(&self) -> Result<Value, Error> {
-        let (manifest, layout) = (self.manifest()?, self.layout()?);
-        let text = layout.text(&manifest, |name| self.body(name))?;
-        layout.check_cut(&text)?;
-        let spans = self.source_map()?.spans;
+        let cut = self.layout()?.cut;
+        let Explained {
+            text,
+            manifest,
+            source_map,
+        } = self.explained()?;
         let tools = manifest.tools.iter().map(|name| {
             let text = self.body(*name)?;
             crate::document::json(text)
                 .map_err(|error| damaged(format!("a tool is not valid JSON: {error}")))
         });
         let tools = tools.collect::<Result<Vec<Value>, Error>>()?;
-        Ok(document(&manifest, &spans, &layout.cut, &text, &tools))
+        Ok(document(&manifest, &source_map.spans, &cut, &text, &tools))
     }
 
     fn body(&self, name: Fingerprint) -> Result<&str, Error> {
         let bytes = self.bodies.get(&name).ok_or_else(|| not_there(name))?;
         std::str::from_utf8(bytes).map_err(|_| damaged(format!("the text {name} is no UTF-8")))
+    }
+}
+
+/// The exact bytes of a sealed prompt with what explains them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The bytes that were handed over.
+    pub text: String,
+    /// The record of the composition, with the places of sections in these bytes.
+    pub manifest: Manifest,
+    /// Where each of the bytes came from.
+    pub source_map: SourceMap,
+}
+
+/// Returns messages that were sealed as their contents in the form in which they were handed over.
+fn listed(layout: &Layout, text: &str, map: SourceMap) -> (String, SourceMap) {
+    let map = SourceMap {
+        messages: layout.cut.placed.clone(),
+        ..map
+    };
+    as_messages(text, &map, layout.cut.single_system.as_deref())
+}
+
+/// Returns the reading of messages; a text is what it is.
+fn reading(shape: Shape, text: &str) -> Option<Reading<'_>> {
+    (shape == Shape::Messages).then(|| Reading::of(text))
+}
+
+/// Returns the body of a section, as it reads.
+fn body_of<'a>(
+    reading: Option<&'a Reading<'_>>,
+    text: &'a str,
+    section: &SectionRecord,
+) -> &'a str {
+    let place = section.start..section.end;
+    match reading {
+        Some(reading) => reading.slice(place),
+        None => &text[place],
     }
 }
 

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Seal, damaged};
+use super::{RootPaths, Seal, SealedInputs, damaged};
+use crate::compose::compose_again;
 use crate::manifest::{ENGINE, Manifest, SectionRecord};
-use crate::redact::{Key, Level};
-use crate::{Composition, Error, Options, compose};
+use crate::redact::{Key, Level, Rules};
+use crate::{Composition, Error, Options};
 
 /// A prompt that was composed again.
 #[derive(Debug)]
@@ -34,13 +35,22 @@ impl Replay {
     }
 }
 
+impl SealedInputs {
+    /// Composes a prompt from what was sealed, and seals that.
+    fn compose(&self, options: &Options) -> Result<Seal, Error> {
+        let (recipe, input, world) = (self.recipe()?, self.input()?, self.world()?);
+        let composition = compose_again(&recipe, &input, &world, options)?;
+        Seal::of(&composition, &recipe, &input, &world, options)
+    }
+}
+
 impl Seal {
     /// Composes the prompt again from what was sealed, without any project, and compares.
     pub fn replay(&self) -> Result<Replay, Error> {
         let sealed = self.inputs()?;
         let (recipe, input) = (sealed.recipe()?, sealed.input()?);
-        let composition = compose(&recipe, &input, &sealed.world()?, &sealed.options())?;
-        let differences = if self.rendered()? == composition.rendered() {
+        let composition = compose_again(&recipe, &input, &sealed.world()?, &sealed.options()?)?;
+        let differences = if self.text()? == composition.text {
             self.beside(&composition)?
         } else {
             self.differences(&composition)?
@@ -52,23 +62,58 @@ impl Seal {
     }
 
     /// Returns the seal of the same prompt without its secrets: composed again, with pseudonyms in their place.
-    pub fn redacted(&self, level: Level, key: Key) -> Result<Self, Error> {
-        let replay = self.replay()?;
-        if let Some(difference) = replay.differences.first() {
-            let Difference { what, change, why } = difference;
-            return Err(damaged(format!(
-                "{what} is {change} when composed again: {why}"
-            )));
-        }
+    pub fn redacted(&self, level: Level, key: Key, rules: &Rules) -> Result<Self, Error> {
+        self.composes_again()?;
         let sealed = self.inputs()?;
-        let (recipe, input, world) = (sealed.recipe()?, sealed.input()?, sealed.world()?);
+        let options = sealed.options()?;
         let options = Options {
-            redact: level.max(sealed.options().redact),
+            redact: level.max(options.redact),
             redact_key: key,
-            ..sealed.options()
+            redact_rules: rules.clone(),
+            ..options
         };
-        let composition = compose(&recipe, &input, &world, &options)?;
-        Self::of(&composition, &recipe, &input, &world, &options)
+        sealed.compose(&options)
+    }
+
+    /// Returns the seal of the same prompt without the path of its project: composed again, with [`super::ROOT`] in its
+    /// place. There is none if nothing of this seal names the path.
+    pub fn without_paths(&self, paths: &RootPaths) -> Result<Option<Self>, Error> {
+        let own = self.inputs()?.root_paths();
+        let all = [paths, &own];
+        if !self.names(&all)? {
+            return Ok(None);
+        }
+        self.composes_again()?;
+        let mut sealed = self.inputs()?;
+        for paths in all {
+            sealed.hide_everywhere(paths);
+        }
+        let hidden = sealed.compose(&sealed.options()?)?;
+        if hidden.names(&all)? {
+            return Err(damaged(
+                "it prints the path of the project, put together from parts",
+            ));
+        }
+        Ok(Some(hidden))
+    }
+
+    /// Tells whether any part of this seal holds one of the paths.
+    fn names(&self, all: &[&RootPaths]) -> Result<bool, Error> {
+        let rendered = self.text()?;
+        let documents = self.documents.iter().map(String::as_bytes);
+        let bodies = self.bodies.values().map(|body| &**body);
+        let mut parts = documents.chain(bodies).chain([rendered.as_bytes()]);
+        Ok(parts.any(|part| all.iter().any(|paths| paths.are_in(part))))
+    }
+
+    /// Fails unless composing again gives the same prompt.
+    fn composes_again(&self) -> Result<(), Error> {
+        match self.replay()?.differences.first() {
+            None => Ok(()),
+            Some(Difference { what, change, why }) => Err(damaged(format!(
+                "{what} is {change} when composed again: {why}"
+            ))),
+        }
     }
 
     /// Returns what differs although the bytes do not: the tools that go with them, and what is told of them.
@@ -76,13 +121,15 @@ impl Seal {
         let then = self.manifest()?;
         let differ = then.tools != now.manifest.tools;
         let mut differences: Vec<Difference> = differ.then(|| tools(&then)).into_iter().collect();
-        // Another engine may record more; pseudonyms were secrets when this was recorded.
-        if then.engine == ENGINE && !self.inputs()?.is_scrubbed() {
+        // Another engine may record more, and seals of contents have other places; pseudonyms were secrets when this was
+        // recorded.
+        let comparable = !self.layout()?.is_of_contents() && !self.inputs()?.is_scrubbed();
+        if then.engine == ENGINE && comparable {
             let records = [
                 ("the manifest", then == now.manifest),
                 (
                     "the source map",
-                    self.source_map()?.spans == now.source_map.spans,
+                    self.explained()?.source_map.spans == now.source_map.spans,
                 ),
             ];
             let changed = records.into_iter().filter(|(_, same)| !same);

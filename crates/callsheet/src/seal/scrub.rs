@@ -15,7 +15,7 @@ const IN_FILES: usize = 8;
 ///
 /// What a template prints can be a secret by the words around it, so those that the composition came upon are looked for
 /// as well as those that tell themselves.
-pub(super) fn scrub(sealed: &mut SealedInputs, redactor: Redactor, secrets: &Secrets) -> bool {
+pub(super) fn scrub(sealed: &mut SealedInputs, redactor: &Redactor, secrets: &Secrets) -> bool {
     let mut input = sealed.input().unwrap_or_default();
     fields(&mut input, secrets);
     redactor.value(&mut input);

@@ -13,7 +13,7 @@ fn sealed(
     files: &[(&str, &str)],
     recipe: &str,
     input: &Value,
-    options: Options,
+    options: &Options,
 ) -> (Composition, Seal) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -23,8 +23,8 @@ fn sealed(
     }
     let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
     let recipe = built_in(recipe).unwrap().unwrap();
-    let composition = compose(recipe, input, &inputs, &options).unwrap();
-    let seal = Seal::of(&composition, recipe, input, &inputs, &options).unwrap();
+    let composition = compose(recipe, input, &inputs, options).unwrap();
+    let seal = Seal::of(&composition, recipe, input, &inputs, options).unwrap();
     (composition, seal)
 }
 
@@ -38,14 +38,14 @@ fn pack() -> (Composition, Seal) {
         &files,
         "pack",
         &json!({"globs": ["**"]}),
-        Options::default(),
+        &Options::default(),
     )
 }
 
 #[test]
 fn a_seal_has_the_same_bytes_document_and_map_as_the_composition() {
     let (composition, seal) = pack();
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.document().unwrap(), composition.document());
     assert_eq!(seal.manifest().unwrap(), composition.manifest);
@@ -103,7 +103,7 @@ fn every_built_in_recipe_replays_without_its_folder() {
         ("prompts/mine.md", "---\nname: mine\n---\nI am {{who}}."),
     ];
     for (recipe, input) in cases {
-        let (composition, seal) = sealed(&files, recipe, &input, Options::default());
+        let (composition, seal) = sealed(&files, recipe, &input, &Options::default());
         let replay = seal.replay().unwrap();
         assert_eq!(replay.differences, [], "{recipe}");
         assert_eq!(
@@ -129,7 +129,7 @@ fn budgets_and_counts_are_sealed_too() {
         &[("a.md", &long)],
         "pack",
         &json!({"globs": ["a.md"]}),
-        options,
+        &options,
     );
     assert!(!composition.manifest.omissions.is_empty());
     let replay = seal.replay().unwrap();
@@ -197,8 +197,8 @@ fn secrets_are_sealed_nowhere_and_the_prompt_still_replays() {
         redact: Level::Formats,
         ..Options::default()
     };
-    let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), options);
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    let (composition, seal) = sealed(&files, "pack", &json!({"globs": ["a.md"]}), &options);
+    assert_eq!(seal.text().unwrap(), composition.text);
     let everything: Vec<u8> = seal
         .bodies
         .values()
@@ -219,15 +219,19 @@ fn a_seal_can_be_redacted_afterwards_and_is_a_seal_again() {
         &[("a.md", &text)],
         "pack",
         &json!({"globs": ["a.md"]}),
-        Options::default(),
+        &Options::default(),
     );
-    assert!(seal.rendered().unwrap().contains(&token));
-    let clean = seal.redacted(Level::Formats, crate::redact::Key::default());
+    assert!(seal.text().unwrap().contains(&token));
+    let clean = seal.redacted(
+        Level::Formats,
+        crate::redact::Key::default(),
+        &crate::redact::Rules::default(),
+    );
     let clean = clean.unwrap();
     assert!(!clean.documents.concat().contains(&token));
     let mut bodies = clean.bodies.values();
     assert!(bodies.all(|body| !String::from_utf8_lossy(body).contains(&token)));
-    assert!(clean.rendered().unwrap().contains("‹secret:github-token:"));
+    assert!(clean.text().unwrap().contains("‹secret:github-token:"));
     assert_eq!(
         (clean.check(), clean.replay().unwrap().differences),
         (vec![], vec![])
@@ -244,9 +248,9 @@ fn where_pseudonyms_move_a_cut_that_is_known_and_told() {
         redact: Level::Formats,
         ..Options::default()
     };
-    let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, options);
+    let (composition, seal) = sealed(&[("CLAUDE.md", &text)], "layers", &input, &options);
     assert!(!composition.text.contains("third"));
-    assert_eq!(seal.rendered().unwrap(), composition.rendered());
+    assert_eq!(seal.text().unwrap(), composition.text);
     assert_eq!(seal.check(), []);
     assert!(!seal.inputs().unwrap().replays);
     assert!(!seal.replay().unwrap().is_equal());
@@ -257,7 +261,7 @@ fn files_are_told_by_their_paths_from_the_root() {
     let input =
         json!({"identity": {"name": "mine"}, "prompts_dir": "a/prompts", "project_context": true});
     let files = [("a/prompts/mine.md", "I am."), ("CLAUDE.md", "rules")];
-    let (_, seal) = sealed(&files, "layers", &input, Options::default());
+    let (_, seal) = sealed(&files, "layers", &input, &Options::default());
     let files: Vec<String> = seal.inputs().unwrap().files().into_iter().collect();
     assert_eq!(files, ["CLAUDE.md", "a/prompts/mine.md"]);
 }
@@ -275,7 +279,7 @@ fn a_few_texts_named_very_often_are_refused_and_not_put_together() {
     layout.frames = vec![String::new(); 2001];
     seal.documents[0] = compact(&manifest);
     seal.documents[2] = compact(&layout);
-    let error = seal.rendered().unwrap_err();
+    let error = seal.text().unwrap_err();
     assert_eq!(error.detail(), "it is larger than a prompt may be");
     assert!(!seal.check().is_empty());
 }
@@ -288,7 +292,7 @@ fn messages_that_repeat_a_text_are_refused() {
     let once = &once[..=once.find(']').unwrap()];
     let often = format!("{once},").repeat(50);
     seal.documents[2].insert_str(cut, &often);
-    let error = seal.rendered().unwrap_err();
+    let error = seal.text().unwrap_err();
     assert_eq!(
         error.detail(),
         "the layout cuts messages that are not in the text"
@@ -352,4 +356,117 @@ fn only_a_watched_disk_can_be_sealed() {
         error.to_string(),
         "only what was read from a watched disk can be sealed"
     );
+}
+
+/// Everything that a seal keeps, as one text.
+fn kept(seal: &Seal) -> String {
+    let bodies = seal.bodies.values();
+    let bodies = bodies.map(|body| String::from_utf8_lossy(body).into_owned());
+    seal.documents.iter().cloned().chain(bodies).collect()
+}
+
+#[test]
+fn a_seal_is_the_same_wherever_the_project_is() {
+    let seals: Vec<Seal> = (0..2).map(|_| pack().1).collect();
+    assert_eq!(seals[0], seals[1]);
+    let inputs = seals[0].inputs().unwrap();
+    assert_eq!(
+        inputs.files(),
+        ["a.md", "src/b.rs"].map(str::to_owned).into()
+    );
+}
+
+#[test]
+fn the_path_of_the_project_is_not_sealed_unless_it_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let path = root.to_str().unwrap();
+    std::fs::create_dir(root.join("prompts")).unwrap();
+    std::fs::write(root.join("prompts/identity.md"), "Hello, {{who}}.").unwrap();
+    let inputs = || Inputs::new(Disk::watched().open(&root).unwrap());
+    let options = Options::default();
+    let identity = |who: &str| {
+        let recipe = built_in("layers").unwrap().unwrap();
+        let input = json!({"prompts_dir": format!("{path}/prompts"),
+            "identity": {"name": "identity", "variables": {"who": who}}});
+        let inputs = inputs();
+        let composition = compose(recipe, &input, &inputs, &options).unwrap();
+        let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+        assert_eq!(seal.text().unwrap(), composition.text);
+        assert_eq!(seal.check(), vec![]);
+        assert_eq!(seal.replay().unwrap().differences, vec![]);
+        seal
+    };
+    let paths = RootPaths::new([&root]);
+    let plain = identity("you");
+    assert!(!kept(&plain).contains(path));
+    assert_eq!(plain.without_paths(&paths).unwrap(), None);
+
+    let telling = identity(&format!("{path}/you"));
+    assert!(kept(&telling).contains(path));
+    let hidden = telling
+        .without_paths(&RootPaths::default())
+        .unwrap()
+        .unwrap();
+    assert_eq!(hidden.text().unwrap(), "Hello, /@project/you.");
+    assert!(!kept(&hidden).contains(path));
+    assert_eq!(hidden.replay().unwrap().differences, vec![]);
+    assert_eq!(hidden.without_paths(&paths).unwrap(), None);
+}
+
+#[test]
+fn a_path_that_is_put_together_from_parts_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let toml = "[[layers]]\nname = 'where'\ntext = 'in {{above}}/{{name}}'\n";
+    let files = crate::recipe::Folder::from([("recipe.toml".to_owned(), toml.to_owned())]);
+    let recipe = Recipe::parse("mine", "recipes/mine", files).unwrap();
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap().to_str().unwrap().to_owned();
+    let input = json!({"above": part(root.parent().map(std::path::Path::as_os_str)), "name": part(root.file_name())});
+    let (inputs, options) = (
+        Inputs::new(Disk::watched().open(&root).unwrap()),
+        Options::default(),
+    );
+    let composition = compose(&recipe, &input, &inputs, &options).unwrap();
+    let seal = Seal::of(&composition, &recipe, &input, &inputs, &options).unwrap();
+    let error = seal.without_paths(&RootPaths::new([&root])).unwrap_err();
+    insta::assert_snapshot!(error, @"it prints the path of the project, put together from parts");
+}
+
+#[test]
+fn paths_are_hidden_however_they_are_written() {
+    let paths = RootPaths::new(["/home/ann/my shop", "/srv/shop/"]);
+    for (text, hidden) in [
+        ("/srv/shop", "/@project"),
+        (
+            "in /srv/shop/src, /srv/shop.",
+            "in /@project/src, /@project.",
+        ),
+        ("/srv/shop2", "/@project2"),
+        ("/home/ann/my shop/a", "/@project/a"),
+        ("/home/ann/my%20shop/a", "/@project/a"),
+        ("%2Fsrv%2Fshop%2Fa", "/@project%2Fa"),
+        ("{\"a\":\"\\/srv\\/shop\\/a\"}", "{\"a\":\"/@project\\/a\"}"),
+        ("/home/ann", "/home/ann"),
+        ("srv/shop", "srv/shop"),
+        ("/@project/a", "/@project/a"),
+    ] {
+        assert_eq!(paths.hide(text), hidden);
+    }
+    let short = RootPaths::new(["/app"]);
+    for (text, hidden) in [
+        ("cd /app", "cd /@project"),
+        ("\"/app/src\"", "\"/@project/src\""),
+        ("https://example.com/app/src", "https://example.com/app/src"),
+        ("/apple /app2 /app-x", "/apple /app2 /app-x"),
+    ] {
+        assert_eq!(short.hide(text), hidden);
+    }
+    for nothing in ["", "/", "relative/path", ROOT] {
+        assert!(RootPaths::new([nothing]).is_empty(), "{nothing}");
+    }
+    assert_eq!(paths.begun(b"see /srv/sh"), "/srv/sh".len());
+    assert_eq!(paths.begun(b"see /srv/shop"), 0);
+    assert_eq!(paths.begun(b"see /"), 1);
+    assert_eq!(paths.begun(b"see"), 0);
 }

@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 
-use super::{Gathered, Source, World, git};
+use super::{Gathered, Read, Source, World, git};
 use crate::Error;
 use crate::observe::Question;
 use crate::recipe::Layer;
+use crate::template::TemplateSet;
 
 /// The output of a command, by the name that the project gave it.
 #[derive(Clone, Debug)]
@@ -32,6 +33,10 @@ impl Source for CommandSource {
         };
         let answered = git::answered(&question, layer, world, out);
         answered.map_err(|error| error.at(world.recipe.file(), None))
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Vec::new())
     }
 }
 

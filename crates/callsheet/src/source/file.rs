@@ -1,10 +1,11 @@
 //! One file below the root.
 
-use super::{Gathered, Source, World, fill};
-use crate::inputs::{FileText, Located, TextRule};
+use super::{Gathered, Read, Source, World, fill, lookup};
+use crate::inputs::{FileText, Located, Root, TextRule};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
-use crate::section::Priority;
+use crate::template::{TemplateSet, placeholders};
+use crate::text::value_text;
 use crate::{Error, ErrorKind};
 
 /// A file named in the recipe, with `{{field}}` in its path.
@@ -19,10 +20,17 @@ pub(crate) fn file(path: &str) -> Box<dyn Source> {
 impl Source for FileSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let named = fill(&self.0, world.fields);
-        let root = world.root()?;
-        let read = match root.locate(&named) {
-            Located::Inside(path) => FileText::read(root, &path, &path, TextRule::Utf8),
-            Located::Outside(_) => Err(Refusal::new(Reason::OutsideRoot)),
+        let holes = placeholders(&self.0).into_iter();
+        let absent = holes.map(|hole| hole.name).find(|name| {
+            let value = lookup(world.fields, name);
+            value.and_then(value_text).is_none()
+        });
+        let (named, read) = match absent {
+            Some(field) => (field, Err(Refusal::new(Reason::NoValue))),
+            None => {
+                let read = read(&named, world.root()?);
+                (named, read)
+            }
         };
         match read {
             Ok(file) => {
@@ -30,7 +38,7 @@ impl Source for FileSource {
                 out.add(layer, name, file.body, file.source);
                 Ok(())
             }
-            Err(refusal) if layer.priority == Priority::Required => {
+            Err(refusal) if layer.must_have(refusal.reason) => {
                 let detail = format!(
                     "layer `{}` needs `{named}`, which {}",
                     layer.name,
@@ -43,5 +51,16 @@ impl Source for FileSource {
                 Ok(())
             }
         }
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::holes(&self.0))
+    }
+}
+
+fn read(named: &str, root: &Root) -> Result<FileText, Refusal> {
+    match root.locate(named) {
+        Located::Inside(path) => FileText::read(root, &path, &path, TextRule::Utf8),
+        Located::Outside(_) => Err(Refusal::new(Reason::OutsideRoot)),
     }
 }

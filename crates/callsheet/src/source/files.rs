@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use self::asked::Asked;
-use super::{Gathered, Source, World, flag, lookup, strings};
+use super::{Gathered, Kind, Read, Source, World, flag, lookup, strings};
 use crate::Error;
 use crate::inputs::{FileText, Found, Globs, Located, Root, TextRule, map_parallel};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
+use crate::template::TemplateSet;
 
 /// Files by globs, or by exact paths; those of globs come sorted by the bytes of their path.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -41,6 +42,9 @@ pub struct FilesSource {
 impl Source for FilesSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let root = world.root()?;
+        if self.globs.is_empty() {
+            self.record_absence(layer, world, out);
+        }
         let mut wanted: Vec<Wanted> = Vec::new();
         if let Some(field) = &self.paths_from {
             let paths = strings(world.fields, field).into_iter();
@@ -58,6 +62,16 @@ impl Source for FilesSource {
         }
         asked.mark_losses(&out.sections, &mut out.omissions)
     }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.globs_from, Kind::List),
+            (&self.paths_from, Kind::List),
+            (&self.exclude_from, Kind::List),
+            (&self.hidden_from, Kind::Flag),
+            (&self.outside_from, Kind::Flag),
+        ]))
+    }
 }
 
 impl FilesSource {
@@ -73,6 +87,17 @@ impl FilesSource {
             (false, _) => TextRule::Utf8,
             (true, false) => TextRule::NoNul,
             (true, true) => TextRule::Named,
+        }
+    }
+
+    /// Records that none of the fields has a value that say which files are asked for.
+    fn record_absence(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) {
+        let fields = [&self.paths_from, &self.globs_from].into_iter().flatten();
+        let mut given = fields.clone();
+        if given.all(|field| lookup(world.fields, field).is_none()) {
+            for field in fields {
+                out.refuse(layer, field, Refusal::new(Reason::NoValue));
+            }
         }
     }
 

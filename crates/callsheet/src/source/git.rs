@@ -6,14 +6,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::diff::{Part, parts};
-use super::{Gathered, Source, World, strings};
+use super::{Gathered, Kind, Read, Source, World, lookup, strings};
 use crate::inputs::{FileText, Globs, Root, TextRule};
 use crate::observe::{Change, ChangedPath, Question};
-use crate::omission::{Reason, Refusal};
+use crate::omission::{Omission, Reason, Refusal};
 use crate::recipe::Layer;
-use crate::section::Priority;
+use crate::template::TemplateSet;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
+
+/// As many commits as git can be asked for.
+const MOST_COMMITS: u32 = i32::MAX as u32;
 
 /// Which change a layer means where no input field says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -104,6 +107,10 @@ impl Source for GitStatusSource {
             answer => put(answer, &question, layer, out),
         }
     }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Vec::new())
+    }
 }
 
 /// Returns what stands in the place of a status: the words that readers of such blocks know.
@@ -127,6 +134,11 @@ fn failure_text(refusal: &Refusal) -> String {
     }
 }
 
+/// Returns the lines of an answer, with their ends.
+fn lines(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    answer.split_inclusive(|byte| *byte == b'\n')
+}
+
 impl Source for GitLogSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         let range = self.range.as_deref();
@@ -137,14 +149,33 @@ impl Source for GitLogSource {
             None,
             world.fields,
         )?;
-        let question = Question::GitLog {
-            count: self.count,
-            range: match change {
-                Change::Range(range) => Some(range),
-                _ => None,
-            },
+        let range = match change {
+            Change::Range(range) => Some(range),
+            _ => None,
         };
-        answered(&question, layer, world, out)
+        let (count, in_range) = (self.count, range.clone());
+        let question = Question::GitLog { count, range };
+        let answer = world.ask(&question)?;
+        let shown = answer.as_ref().map_or(0, |answer| lines(answer).count());
+        put(answer, &question, layer, out)?;
+        // Somebody asked for a range, so that its other commits are missed; only a full list can have left any out.
+        let full = u32::try_from(shown).is_ok_and(|shown| shown == count);
+        if let (true, Some(range)) = (full && count > 0, in_range) {
+            let whole = Question::GitLog {
+                count: MOST_COMMITS,
+                range: Some(range),
+            };
+            let all = world.ask(&whole)?.unwrap_or_default();
+            let rest: Vec<usize> = lines(&all).skip(shown).map(<[u8]>::len).collect();
+            let (layer, name) = (&layer.name, question.to_string());
+            let capped = Omission::capped(layer, &name, shown, rest.into_iter());
+            out.omissions.extend(capped);
+        }
+        Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([(&self.range_from, Kind::Text)]))
     }
 }
 
@@ -172,6 +203,10 @@ impl Source for GitDiffSource {
         let leave_out = Globs::new(&self.leave_out)?;
         let field = self.paths_from.as_deref();
         let asked = field.map(|field| strings(world.fields, field));
+        if let Some(field) = field.filter(|field| lookup(world.fields, field).is_none()) {
+            out.refuse(layer, field, Refusal::new(Reason::NoValue));
+            return Ok(());
+        }
         let parts = parts(&diff);
         missing(layer, asked.iter().flatten(), &parts, world.root()?, out);
         for Part { path, range, line } in parts {
@@ -199,6 +234,14 @@ impl Source for GitDiffSource {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.range_from, Kind::Text),
+            (&self.staged_from, Kind::Flag),
+            (&self.paths_from, Kind::List),
+        ]))
     }
 }
 
@@ -233,6 +276,13 @@ impl Source for GitFilesSource {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.range_from, Kind::Text),
+            (&self.staged_from, Kind::Flag),
+        ]))
     }
 }
 
@@ -351,7 +401,7 @@ fn refused(
     refusal: Refusal,
     out: &mut Gathered,
 ) -> Result<(), Error> {
-    if layer.priority != Priority::Required {
+    if !layer.must_have(refusal.reason) {
         out.refuse(layer, question.to_string(), refusal);
         return Ok(());
     }

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Gathered, Source, World, lookup, strings};
+use super::{Gathered, Kind, Read, Source, World, lookup, strings};
 use crate::inputs::{FileText, Located, Root, TextRule};
 use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
+use crate::template::TemplateSet;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind, Fingerprint};
 
@@ -66,6 +67,13 @@ impl Source for InstructionsSource {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::some([
+            (&self.folder_from, Kind::Any),
+            (&self.paths_from, Kind::List),
+        ]))
     }
 }
 

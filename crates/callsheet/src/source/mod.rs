@@ -30,7 +30,7 @@ use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
 use crate::recipe::{Layer, Recipe};
 use crate::section::Section;
-use crate::template::interpolate;
+use crate::template::{TemplateSet, interpolate, placeholders};
 use crate::text::value_text;
 use crate::trace::{Origin, Traced};
 use crate::{Error, ErrorKind, Event};
@@ -43,6 +43,59 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Returns the layer whose sections must be there before, where there is one.
     fn after(&self) -> Option<&str> {
         None
+    }
+
+    /// Returns what it reads of the input; nothing where that cannot be known.
+    fn reads(&self, templates: &TemplateSet) -> Option<Vec<Read>> {
+        let _ = templates;
+        None
+    }
+}
+
+/// A field of the input that a source reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The dotted path.
+    pub path: String,
+    /// What the source can do something with.
+    pub kind: Kind,
+}
+
+/// A kind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything.
+    Any,
+    /// True or false.
+    Flag,
+    /// A whole number from 0.
+    Number,
+    /// A text.
+    Text,
+    /// A list of texts.
+    List,
+}
+
+impl Read {
+    /// Makes the reading of a field.
+    pub fn new(path: &str, kind: Kind) -> Self {
+        Self {
+            path: path.to_owned(),
+            kind,
+        }
+    }
+
+    /// Makes the readings of fields that a source may name.
+    fn some<const N: usize>(fields: [(&Option<String>, Kind); N]) -> Vec<Self> {
+        let fields = fields.into_iter();
+        let named = fields.filter_map(|(path, kind)| Some(Self::new(path.as_deref()?, kind)));
+        named.collect()
+    }
+
+    /// Makes the readings of the placeholders of a text.
+    fn holes(text: &str) -> Vec<Self> {
+        let holes = placeholders(text).into_iter();
+        holes.map(|hole| Self::new(&hole.name, Kind::Any)).collect()
     }
 }
 

@@ -1,8 +1,11 @@
 //! Texts that the recipe itself brings: written in `recipe.toml`, or in a template beside it.
 
-use super::{Gathered, Source, World};
+use serde_json::{Map, Value};
+
+use super::{Gathered, Kind, Read, Source, World, lookup};
+use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
-use crate::template::{Template, Values};
+use crate::template::{Language, Missing, Template, TemplateSet, Values, placeholders};
 use crate::{Error, ErrorKind};
 
 /// A text written in the recipe file.
@@ -23,6 +26,10 @@ impl Source for TextSource {
             let whose = format!("in the `text` of layer `{}`", layer.name);
             error.moved_to(world.recipe.file()).because(whose)
         })
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Read::holes(self.0.body.text()))
     }
 }
 
@@ -48,6 +55,12 @@ impl Source for TemplateSource {
         })?;
         render(template, layer, world, out).map_err(|error| error.in_folder(&world.recipe.home))
     }
+
+    fn reads(&self, templates: &TemplateSet) -> Option<Vec<Read>> {
+        let template = templates.get(&self.0)?;
+        let names = templates.looked_up(template)?.into_iter();
+        Some(names.map(|name| Read::new(&name, Kind::Any)).collect())
+    }
 }
 
 fn render(
@@ -56,15 +69,43 @@ fn render(
     world: &World<'_>,
     out: &mut Gathered,
 ) -> Result<(), Error> {
+    let with_paths = with_paths(template, world.fields);
     let values = Values {
-        map: world.fields,
+        map: with_paths.as_ref().unwrap_or(world.fields),
         prefix: "",
     };
-    let rendered = world
-        .recipe
-        .templates
-        .render(template, values, world.recipe.missing)?;
+    let strict = world.recipe.missing == Missing::Error;
+    let missing = if strict && layer.optional {
+        Missing::Keep
+    } else {
+        world.recipe.missing
+    };
+    let rendered = world.recipe.templates.render(template, values, missing)?;
+    let lost = rendered.missing.iter();
+    for name in lost.filter(|name| strict || template.needs(name)) {
+        let asks = format!("`{}` asks for it", template.file);
+        out.refuse(layer, name, Refusal::new(Reason::NoValue).because(asks));
+    }
+    // Only a layer that the prompt can do without gets here with a hole in it.
+    if strict && !rendered.missing.is_empty() {
+        return Ok(());
+    }
     out.events.extend(rendered.events(&template.file));
     out.add_unless_blank(layer, rendered.body, template.source.clone());
     Ok(())
+}
+
+/// Returns the fields with those in fields under their dotted paths, where a plain template asks for any.
+fn with_paths(template: &Template, fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    if template.language != Language::Plain {
+        return None;
+    }
+    let holes = placeholders(template.body.text()).into_iter();
+    let names = holes.map(|hole| hole.name);
+    let paths = names.filter(|name| name.contains('.') && !fields.contains_key(name));
+    let found: Map<String, Value> = paths
+        .filter_map(|path| Some((path.clone(), lookup(fields, &path)?.clone())))
+        .collect();
+    let some = !found.is_empty();
+    some.then(|| fields.clone().into_iter().chain(found).collect())
 }

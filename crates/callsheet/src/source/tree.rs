@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{Gathered, Source, World};
+use super::{Gathered, Read, Source, World};
 use crate::Error;
 use crate::recipe::Layer;
+use crate::template::TemplateSet;
 use crate::trace::{Origin, OriginKind, Traced};
 
 /// The paths of the sections of a layer, as an indented tree.
@@ -34,6 +35,10 @@ impl Source for TreeSource {
 
     fn after(&self) -> Option<&str> {
         Some(&self.0)
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(Vec::new())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Texts that the input brings, and sources that the caller brings.
 
-use super::{Gathered, Source, World, lookup};
+use super::{Gathered, Kind, Read, Source, World, lookup};
 use crate::Error;
+use crate::omission::{Reason, Refusal};
 use crate::recipe::Layer;
+use crate::template::TemplateSet;
 use crate::text::value_text;
 use crate::trace::{Origin, OriginKind, Traced};
 
@@ -24,11 +26,16 @@ impl Source for ValueSource {
             return Ok(());
         }
         let Some(text) = lookup(world.fields, &self.0).and_then(value_text) else {
+            out.refuse(layer, &self.0, Refusal::new(Reason::NoValue));
             return Ok(());
         };
         let origin = Origin::new(OriginKind::Input, &self.0, &text);
         out.add_unless_blank(layer, Traced::whole(text, &origin), origin);
         Ok(())
+    }
+
+    fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
+        Some(vec![Read::new(&self.0, Kind::Any)])
     }
 }
 

@@ -10,7 +10,7 @@ mod update;
 use serde_json::{Map, Value, json};
 
 pub use error::{StateCode, StateError};
-pub use update::{Update, replace, update};
+pub use update::{Append, Set, Update, replace, update};
 
 use crate::Fingerprint;
 use crate::inputs::Root;

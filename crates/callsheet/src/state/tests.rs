@@ -32,7 +32,7 @@ fn only_the_changed_keys_change() {
     .unwrap();
     assert_eq!(
         new,
-        "---\n# who made this\nschemaVersion: \"1.1\"\nworkflowType: t # a kind\nstepsCompleted:\n  - a\n  - b\ncurrentNodeId: c\n\n# values\nvariables:\n  x: 1\n  \"y\": \"two\\nlines\"\nextra: 1.10\nartifacts:\n  - artifacts/x.md\ndecisionLog:\n  - {\"from\":\"b\",\"to\":\"c\",\"label\":\"next\"}\nupdatedAt: \"2026-01-02T03:04:05Z\"\n---\n\n# Body\r\n---\nkept  \n"
+        "---\n# who made this\nschemaVersion: \"1.1\"\nworkflowType: t # a kind\nstepsCompleted:\n  - a\n  - b\ncurrentNodeId: c\n\n# values\nvariables: {x: 1, \"y\": \"two\\nlines\"}\nextra: 1.10\nartifacts:\n  - artifacts/x.md\ndecisionLog:\n  - {\"from\":\"b\",\"to\":\"c\",\"label\":\"next\"}\nupdatedAt: \"2026-01-02T03:04:05Z\"\n---\n\n# Body\r\n---\nkept  \n"
     );
     assert_eq!(change(json!({})).unwrap(), OLD, "nothing to change");
     let flow = "---\n{schemaVersion: \"1.1\", workflowType: t, stepsCompleted: [], currentNodeId: \"\"}\n---\nbody";

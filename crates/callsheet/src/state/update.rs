@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::edit::rewrite;
 use super::{State, StateCode, StateError};
 use crate::Fingerprint;
+use crate::document::{self, Malformed};
 use crate::package::Graph;
 
 /// What is to change in the header of a state: lists grow, values are set.
@@ -37,7 +38,7 @@ pub struct Update {
 }
 
 /// What a list gets more of.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Append<T> {
     /// The new items.
@@ -53,6 +54,49 @@ pub struct Set<T> {
 }
 
 impl Update {
+    /// Reads a change from a document.
+    pub fn from_document(document: &Value) -> Result<Self, Malformed> {
+        if !document.is_object() {
+            return Err(Malformed::at(None, "expected an object with changes"));
+        }
+        // Through a type, a number would lose the way in which it is written.
+        let variables = document.pointer("/variables/set").cloned();
+        let decisions = document.pointer("/decisionLog/append").cloned();
+        let mut update: Self = document::typed(document.clone()).map_err(|misfit| {
+            let fields = document.as_object().into_iter().flatten();
+            let alone = fields.map(|(name, field)| (name, json!({name: field})));
+            let wrong = alone.filter(|(_, alone)| document::typed::<Self>(alone.clone()).is_err());
+            match wrong.map(|(name, _)| name).next() {
+                Some(name) if !misfit.reason.contains(&format!("`{name}`")) => Malformed {
+                    reason: format!("`{name}`: {}", misfit.reason),
+                    ..misfit
+                },
+                _ => misfit,
+            }
+        })?;
+        if let (Some(set), Some(Value::Object(variables))) = (&mut update.variables, variables) {
+            set.set = variables;
+        }
+        if let (Some(log), Some(Value::Array(decisions))) = (&mut update.decision_log, decisions) {
+            log.append = decisions;
+        }
+        Ok(update)
+    }
+
+    /// Tells whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            steps_completed,
+            variables,
+            decision_log,
+            artifacts,
+            current_node_id,
+            updated_at,
+        } = self;
+        let lists = steps_completed.is_none() && artifacts.is_none() && decision_log.is_none();
+        lists && variables.is_none() && current_node_id.is_none() && updated_at.is_none()
+    }
+
     /// Returns the keys that change, with their new values.
     fn changes(&self, old: &Map<String, Value>) -> Vec<(&'static str, Value)> {
         let mut changes = Vec::new();
@@ -152,6 +196,23 @@ fn new_artifacts<'a>(old: &State, new: &'a State) -> impl Iterator<Item = &'a st
     listed(new).filter(move |path| !known.iter().any(|old| old == path))
 }
 
+/// Refuses completed steps that the graph does not have; what the old state lists may stay.
+fn known_steps(old: &State, new: &State, graph: &Graph) -> Result<(), StateError> {
+    let done = old.steps_completed();
+    let steps = new.steps_completed();
+    let mut added = steps.iter().filter(|step| !done.contains(step));
+    let Some(unknown) = added.find(|step| graph.node(step).is_none()) else {
+        return Ok(());
+    };
+    let allowed: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+    let message = format!("`stepsCompleted`: the graph has no node `{unknown}`");
+    let details = json!({
+        "errors": [{"instancePath": "/stepsCompleted", "message": message}],
+        "found": unknown, "allowed": allowed,
+    });
+    Err(StateError::new(StateCode::SchemaValidation, message).with(details))
+}
+
 fn is_project_relative(path: &str) -> bool {
     let drive = path.as_bytes().get(1) == Some(&b':');
     !path.is_empty()
@@ -160,8 +221,8 @@ fn is_project_relative(path: &str) -> bool {
         && !path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// Refuses a new state that does not fit the schema, forgets steps, names files outside the project, or is at a node
-/// that no edge leads to.
+/// Refuses a new state that does not fit the schema, forgets or makes up steps, names files outside the project, or is
+/// at a node that no edge leads to.
 fn guard(old: &State, new: &str, graph: &Graph) -> Result<(), StateError> {
     let new = State::checked(
         new.to_owned(),
@@ -179,6 +240,7 @@ fn guard(old: &State, new: &str, graph: &Graph) -> Result<(), StateError> {
         let message = format!("`stepsCompleted` never shrinks; `{lost}` is gone");
         return Err(misfit("/stepsCompleted", message));
     }
+    known_steps(old, &new, graph)?;
     if let Some(astray) = new_artifacts(old, &new).find(|path| !is_project_relative(path)) {
         let message = format!("`artifacts` are relative to the project; `{astray}` is not");
         return Err(misfit("/artifacts", message));

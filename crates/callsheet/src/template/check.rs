@@ -6,6 +6,7 @@ use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::{Graph, includes};
 use super::jinja::lookups;
+use super::plain::{STAYS, is_prose};
 use super::scan::scan;
 use super::set::TemplateSet;
 
@@ -69,11 +70,16 @@ impl Template {
 impl Graph<'_> {
     /// Returns the names that a jinja template and all it pulls in look up; nothing if that cannot be known.
     pub(super) fn lookups(&self, template: &Template) -> Option<BTreeSet<String>> {
+        self.looked_up(template, false)
+    }
+
+    /// Returns the same, with the dotted paths of fields instead of names where they are `nested`.
+    pub(super) fn looked_up(&self, template: &Template, nested: bool) -> Option<BTreeSet<String>> {
         let reached = self.reach(template)?;
         Some(
             reached
                 .iter()
-                .flat_map(|each| lookups(each.body.text()))
+                .flat_map(|each| lookups(each.body.text(), nested))
                 .collect(),
         )
     }
@@ -115,14 +121,12 @@ fn check_plain(template: &Template, found: &mut Vec<Diagnostic>) {
         let line = lines.at(literal.start);
         found.push(template.diagnostic(Some(line), DiagnosticKind::Syntax, message));
     }
-    let declared: BTreeSet<&str> = template.variables.iter().map(|v| v.name.as_str()).collect();
     let mut lines = Lines::of(template);
     let mut used = BTreeSet::new();
     for hole in scanned.placeholders {
         let line = lines.at(hole.range.start);
-        let known = declared.contains(hole.name.as_str()) || !template.lists_variables;
-        if !known && !used.contains(&hole.name) {
-            let message = format!("`{{{{{}}}}}` is not declared in the frontmatter", hole.name);
+        if is_prose(&hole.name, template.declared()) && !used.contains(&hole.name) {
+            let message = format!("`{{{{{}}}}}` {STAYS}", hole.name);
             found.push(template.diagnostic(Some(line), DiagnosticKind::Undeclared, message));
         }
         used.insert(hole.name);

@@ -58,8 +58,8 @@ pub struct Template {
     /// The whole file as it was read.
     pub source: Arc<Origin>,
     /// Whether the header gives the name.
-    pub(super) declared: bool,
-    /// Whether the header has a `variables` field.
+    pub(super) names_itself: bool,
+    /// Whether the header has a list of variables, be it an empty one.
     pub(super) lists_variables: bool,
     /// The line in the file that declares each variable.
     pub(super) variable_lines: Vec<usize>,
@@ -83,7 +83,7 @@ impl Template {
         let (start, header) = found.unwrap_or_default();
         let stem = stem(file);
         let template = Self {
-            declared: header.name.is_some(),
+            names_itself: header.name.is_some(),
             name: header.name.unwrap_or_else(|| stem.to_owned()),
             stem: stem.to_owned(),
             file: file.to_owned(),
@@ -116,10 +116,23 @@ impl Template {
             version: None,
             body: Traced::whole(text, &source),
             source,
-            declared: false,
+            names_itself: false,
             lists_variables: false,
             variable_lines: Vec::new(),
         }
+    }
+
+    /// Returns the variables that the header declares; nothing where it has no list of them.
+    pub(super) fn declared(&self) -> Option<&[Variable]> {
+        self.lists_variables.then_some(self.variables.as_slice())
+    }
+
+    /// Tells whether a value of that name is needed: one that is declared and not required can be left out.
+    pub(crate) fn needs(&self, name: &str) -> bool {
+        let mut declared = self.variables.iter();
+        declared
+            .find(|variable| variable.name == name)
+            .is_none_or(|variable| variable.required)
     }
 
     /// Returns the line in the file of the byte at `offset` of the body.

@@ -49,7 +49,7 @@ pub(super) struct Header {
     pub(super) variables: Vec<Variable>,
     /// The line in the file that declares each of `variables`.
     pub(super) lines: Vec<usize>,
-    /// Whether there is a `variables` field at all.
+    /// Whether there is a list of variables, be it an empty one.
     pub(super) lists_variables: bool,
 }
 
@@ -108,7 +108,7 @@ impl Reader<'_> {
             ..Header::default()
         };
         if let Some(entry) = yaml::get(entries, "variables") {
-            header.lists_variables = true;
+            header.lists_variables = matches!(entry.value.kind, Kind::List(_));
             self.variables(entry, &mut header);
         }
         header

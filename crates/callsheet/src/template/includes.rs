@@ -272,7 +272,7 @@ pub(super) fn names(templates: &[Template]) -> BTreeMap<String, usize> {
         add(&template.file, at);
     }
     for (at, template) in templates.iter().enumerate() {
-        if template.declared {
+        if template.names_itself {
             add(&template.name, at);
         }
     }

@@ -217,11 +217,13 @@ fn name_in(detail: &str) -> Option<&str> {
 }
 
 /// Returns the names that a body looks up and does not set itself; none if it does not compile.
-pub(super) fn lookups(body: &str) -> BTreeSet<String> {
+///
+/// Where they are `nested`, a field of a value is a name with dots.
+pub(super) fn lookups(body: &str, nested: bool) -> BTreeSet<String> {
     let environment = Environment::empty();
     compilable(body)
         .and_then(|body| environment.template_from_str(body))
-        .map(|compiled| compiled.undeclared_variables(false).into_iter().collect())
+        .map(|compiled| compiled.undeclared_variables(nested).into_iter().collect())
         .unwrap_or_default()
 }
 

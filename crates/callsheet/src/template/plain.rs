@@ -41,6 +41,8 @@ pub struct Rendered {
     pub body: Traced,
     /// The placeholders that got no value, in order of their first use.
     pub missing: Vec<String>,
+    /// The placeholders that are prose: the template declares variables, and not these. They stay as they stand.
+    pub prose: Vec<String>,
     /// The given values that were not used, in the order given.
     pub unused: Vec<String>,
 }
@@ -48,32 +50,44 @@ pub struct Rendered {
 impl Rendered {
     /// Returns an event for every placeholder of `file` that got no value.
     pub fn events(&self, file: &str) -> impl Iterator<Item = Event> {
-        self.missing.iter().map(move |name| {
-            let message = format!("`{{{{{name}}}}}` in `{file}` has no value");
+        let event = move |kind, name: &String, what: &str| {
+            let message = format!("`{{{{{name}}}}}` in `{file}` {what}");
             let facts = [
                 ("template", Value::from(file)),
                 ("name", Value::from(name.as_str())),
             ];
-            Event::new("template:missing", facts, message)
-        })
+            Event::new(kind, facts, message)
+        };
+        let missing = self.missing.iter();
+        let prose = self.prose.iter();
+        missing
+            .map(move |name| event("template:missing", name, "has no value"))
+            .chain(prose.map(move |name| event("template:undeclared", name, STAYS)))
     }
 }
 
+/// What becomes of a placeholder that a template with declarations does not declare.
+pub(super) const STAYS: &str = "is not declared and stays as it is";
+
 /// Renders a plain body; never fails, so that [`Missing::Error`] acts like [`Missing::Empty`] here.
+///
+/// Where variables are `declared`, be it none, any other placeholder without a value is prose and stays as it stands.
 pub fn render_plain(
     body: &Traced,
     values: Values<'_>,
-    defaults: &[Variable],
+    declared: Option<&[Variable]>,
     missing: Missing,
 ) -> Rendered {
     let holes = placeholders(body.text());
     let mut filler = Filler {
         values,
-        defaults: defaults_by_name(defaults),
+        defaults: defaults_by_name(declared.unwrap_or_default()),
+        declared,
         origin: header_of(body),
         keep: missing == Missing::Keep,
         texts: BTreeMap::new(),
         missing: Vec::new(),
+        prose: Vec::new(),
     };
     let mut out = Traced::with_capacity(body.len());
     filler.fill(body, 0, &holes, &mut out);
@@ -86,6 +100,7 @@ pub fn render_plain(
     Rendered {
         body: out,
         missing: filler.missing,
+        prose: filler.prose,
         unused,
     }
 }
@@ -103,6 +118,11 @@ pub fn interpolate(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Strin
     }
     out.push_str(&text[copied..]);
     out
+}
+
+/// Tells whether a placeholder without a value is prose: variables are declared, and it is none of them.
+pub(super) fn is_prose(name: &str, declared: Option<&[Variable]>) -> bool {
+    declared.is_some_and(|declared| !declared.iter().any(|variable| variable.name == name))
 }
 
 /// Returns the defaults that can stand in for a value; of equal names the first one counts.
@@ -129,10 +149,12 @@ fn header_of(body: &Traced) -> Option<(Arc<Origin>, usize)> {
 struct Filler<'a> {
     values: Values<'a>,
     defaults: BTreeMap<&'a str, &'a str>,
+    declared: Option<&'a [Variable]>,
     origin: Option<(Arc<Origin>, usize)>,
     keep: bool,
     texts: BTreeMap<String, Option<Traced>>,
     missing: Vec<String>,
+    prose: Vec<String>,
 }
 
 impl Filler<'_> {
@@ -156,13 +178,18 @@ impl Filler<'_> {
         if !self.texts.contains_key(&hole.name) {
             let text = self.text_of(&hole.name);
             if text.is_none() {
-                self.missing.push(hole.name.clone());
+                let told = if is_prose(&hole.name, self.declared) {
+                    &mut self.prose
+                } else {
+                    &mut self.missing
+                };
+                told.push(hole.name.clone());
             }
             self.texts.insert(hole.name.clone(), text);
         }
         match self.texts.get(&hole.name) {
             Some(Some(text)) => out.push(text),
-            _ if self.keep => out.push(literal),
+            _ if self.keep || is_prose(&hole.name, self.declared) => out.push(literal),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
 use super::jinja::{self, Engine};
-use super::plain::{Missing, Rendered, Values, defaults_by_name, render_plain};
+use super::plain::{Missing, Rendered, Values, defaults_by_name, is_prose, render_plain};
 use super::scan::placeholders;
 use crate::text::value_text;
 use crate::trace::{Traced, Transform};
@@ -71,7 +71,7 @@ impl TemplateSet {
             .templates
             .iter()
             .enumerate()
-            .filter(|(_, t)| t.declared);
+            .filter(|(_, t)| t.names_itself);
         for (at, template) in declared.chain(self.templates.iter().enumerate()) {
             first.entry(&template.name).or_insert(at);
         }
@@ -133,7 +133,7 @@ impl TemplateSet {
     fn named(&self, name: &str) -> Option<&Template> {
         let stem = name.strip_suffix(".md").unwrap_or(name);
         let mut templates = self.templates.iter();
-        let declared = templates.find(|template| template.declared && template.name == name);
+        let declared = templates.find(|template| template.names_itself && template.name == name);
         declared.or_else(|| {
             let with = |stem| {
                 self.templates
@@ -147,6 +147,20 @@ impl TemplateSet {
     /// Returns the templates in the order of their file names.
     pub fn iter(&self) -> impl Iterator<Item = &Template> {
         self.templates.iter()
+    }
+
+    /// Returns what a template uses, by dotted paths: its placeholders and what it declares; nothing if that cannot be known.
+    pub(crate) fn looked_up(&self, template: &Template) -> Option<BTreeSet<String>> {
+        let mut used = match template.language {
+            Language::Jinja => Graph::new(&self.templates).looked_up(template, true)?,
+            Language::Plain => {
+                let holes = placeholders(template.body.text()).into_iter();
+                holes.map(|hole| hole.name).collect()
+            }
+        };
+        let declared = template.variables.iter();
+        used.extend(declared.map(|variable| variable.name.clone()));
+        Some(used)
     }
 
     /// Returns what was wrong when the files were read.
@@ -183,7 +197,7 @@ impl TemplateSet {
         Ok(render_plain(
             &template.body,
             values,
-            &template.variables,
+            template.declared(),
             missing,
         ))
     }
@@ -212,6 +226,7 @@ impl TemplateSet {
         Ok(Rendered {
             body,
             missing: Vec::new(),
+            prose: Vec::new(),
             unused,
         })
     }
@@ -226,11 +241,14 @@ impl TemplateSet {
     }
 }
 
-/// Fails unless every required variable and every placeholder of a plain template has a value or a default.
+/// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose
+/// needs none.
 fn strict(template: &Template, values: Values<'_>) -> Result<(), Error> {
     let defaults = defaults_by_name(&template.variables);
     let has = |name: &str| {
-        defaults.contains_key(name) || values.map.get(name).and_then(value_text).is_some()
+        defaults.contains_key(name)
+            || is_prose(name, template.declared())
+            || values.map.get(name).and_then(value_text).is_some()
     };
     let holes = placeholders(template.body.text());
     let required = template

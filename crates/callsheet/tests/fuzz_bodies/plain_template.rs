@@ -51,16 +51,17 @@ pub(crate) fn run(data: &[u8]) {
 
     let template = Template::inline(NAME, &text);
     let fields = fields();
-    let defaults = [variable("default", "{{a}}"), variable("empty", "")];
+    let declared = [variable("default", "{{a}}"), variable("empty", "")];
+    let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
     let render = |fields: &Map<String, Value>, missing| {
         let values = Values {
             map: fields,
             prefix: "",
         };
-        let rendered = render_plain(&template.body, values, &defaults, missing);
+        let rendered = render_plain(&template.body, values, Some(&declared), missing);
         assert_eq!(
             rendered,
-            render_plain(&template.body, values, &defaults, missing)
+            render_plain(&template.body, values, Some(&declared), missing)
         );
         assert_traced(&rendered.body, NAME, &text);
         rendered
@@ -73,10 +74,14 @@ pub(crate) fn run(data: &[u8]) {
     let kept = render(&fields, Missing::Keep);
     assert_eq!(kept.body.text(), interpolate(&text, value));
     let emptied = render(&fields, Missing::Empty);
-    let expected = interpolate(&text, |name| Some(value(name).unwrap_or_default()));
+    let expected = interpolate(&text, |name| {
+        value(name).or_else(|| is_declared(name).then(String::new))
+    });
     assert_eq!(emptied.body.text(), expected);
     for rendered in [kept, emptied, render(&fields, Missing::Error)] {
         assert_told(&rendered, &holes, &fields, value);
+        assert!(rendered.missing.iter().all(|name| is_declared(name)));
+        assert!(!rendered.prose.iter().any(|name| is_declared(name)));
     }
 
     let plain = render_plain(
@@ -85,7 +90,7 @@ pub(crate) fn run(data: &[u8]) {
             map: &Map::new(),
             prefix: "",
         },
-        &[],
+        None,
         Missing::Keep,
     );
     assert_eq!(plain.body, template.body);
@@ -136,7 +141,10 @@ fn assert_told(
         .map(|hole| hole.name.as_str())
         .filter(|name| seen.insert(*name) && value(name).is_none())
         .collect();
-    assert_eq!(rendered.missing, missing);
+    let mut told: Vec<&str> = rendered.missing.iter().map(String::as_str).collect();
+    told.extend(rendered.prose.iter().map(String::as_str));
+    told.sort_by_key(|name| missing.iter().position(|known| known == name));
+    assert_eq!(told, missing);
     let unused: Vec<&String> = fields
         .keys()
         .filter(|name| !seen.contains(name.as_str()))

@@ -124,7 +124,7 @@ proptest! {
         let whole = composed(recipe, &input, place.path(), None).unwrap();
         let most = whole.manifest.bytes.saturating_sub(less);
         if let Ok(smaller) = composed(recipe, &input, place.path(), Some(most)) {
-            prop_assert!(smaller.rendered().len() <= most);
+            prop_assert!(smaller.text.len() <= most);
             let stories = |prompt: &Composition| {
                 let sections = prompt.manifest.sections.iter();
                 sections.filter(|section| section.layer == "story").count()
@@ -159,7 +159,7 @@ fn an_ejected_recipe_gives_the_same_bytes() {
         let (one, other) = [recipe, &ejected]
             .map(|recipe| composed(recipe, &input, place.path(), None).unwrap())
             .into();
-        assert_eq!(one.rendered(), other.rendered());
+        assert_eq!(one.text, other.text);
         assert_eq!(one.manifest, other.manifest);
         assert!(ejected.templates.check().is_empty(), "{phase:?}");
     }

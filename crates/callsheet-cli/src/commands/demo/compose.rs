@@ -187,7 +187,7 @@ fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failur
     let errand = Errand {
         sealed,
         texts: Texts {
-            prompt: seal.rendered()?,
+            prompt: seal.text()?,
             system: None,
         },
         script: crate::run::script(project, &runner)?,
@@ -235,7 +235,7 @@ impl Step {
         composition.manifest.count(encoding, &composition.text);
         let heading = heading(&format!("{number}. {}", self.title));
         let table = report::table(&composition.manifest);
-        let result = format!("{}\n\n{}", composition.text.trim_end(), table.trim_end());
+        let result = format!("{}\n\n{}", composition.plain().trim_end(), table.trim_end());
         say(out, &told(&heading, self.command, &result))?;
         tell(
             composition,

@@ -21,6 +21,7 @@ use crate::blocks::RunDirective;
 use crate::inputs::{Located, Root};
 use crate::mounts::{Guard, Mount, Mounts, is_windows};
 use crate::policy::{ToolPolicy, merge};
+use crate::redact::Rules;
 use crate::{Error, ErrorKind};
 
 /// The field of the input that holds what a person wrote.
@@ -29,6 +30,7 @@ const USER_INPUT: &str = "userInput";
 pub(super) fn prepare(
     mut input: Map<String, Value>,
     root: Option<&Root>,
+    rules: &Rules,
 ) -> Result<Prepared, Error> {
     let found = package::fill(&mut input, root)?;
     let mounts = found
@@ -36,7 +38,8 @@ pub(super) fn prepare(
         .into_iter()
         .fold(mounts(&input, root), |mounts, (mount, folder)| {
             mounts.with(mount, &folder)
-        });
+        })
+        .with_rules(rules.clone());
     let fields = Fields(&input);
     let mut printer = Printer::new(&mounts);
     let (values, piece) = values(fields, &mut printer)?;

@@ -7,7 +7,6 @@ use super::printer::Printer;
 use crate::blocks::{NodeBrief, NodeFile, RunDirective, Transition};
 use crate::omission::Reason;
 use crate::policy::ToolPolicy;
-use crate::redact::cut_at;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
@@ -159,7 +158,9 @@ pub(super) fn data(
     let whole = text(preview);
     let most = policy.fs.max_read_bytes.unwrap_or(u64::MAX);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let end = cut_at(whole, whole.floor_char_boundary(most));
+    let end = printer
+        .mounts
+        .cut_at(whole, whole.floor_char_boundary(most));
     if end < whole.len() {
         printer.lost(LAYER, preview, Reason::Capped, whole.len() - end);
     }

@@ -19,6 +19,15 @@ use crate::trace::Traced;
 /// The most entries of a list that are printed; of checks, more where more failed.
 const CAP: usize = 20;
 
+/// The names under which layers ask for the parts.
+pub(super) const NAMES: [&str; 5] = [
+    "digest",
+    "violations",
+    "violation_paths",
+    "changed_files",
+    "changed_paths",
+];
+
 /// What is printed of the facts, and what is not.
 pub(super) struct Digest {
     /// The parts by the name of their layer's value.

@@ -54,6 +54,9 @@ pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error>
             &input.scope.needs_approval,
         ),
     );
+    for name in digest::NAMES {
+        add(name, None);
+    }
     let mut omissions = Vec::new();
     if let Some(previous) = &input.previous {
         let digest = digest::digest(previous)?;

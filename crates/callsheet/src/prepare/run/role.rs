@@ -33,7 +33,7 @@ pub(super) fn piece(input: &RunInput) -> Result<Option<Piece>, Error> {
         map: &values,
         prefix: "",
     };
-    let rendered = render_plain(&body, values, &[], Missing::Keep);
+    let rendered = render_plain(&body, values, None, Missing::Keep);
     let body = neutralised(&rendered.body.strip());
     Ok((!body.is_blank()).then(|| Piece {
         name: "role".to_owned(),

@@ -15,7 +15,7 @@ fn body(text: &str) -> Traced {
 
 fn render(text: &str, given: serde_json::Value, missing: Missing) -> Rendered {
     let given = map(given);
-    render_plain(&body(text), values(&given), &[], missing)
+    render_plain(&body(text), values(&given), None, missing)
 }
 
 #[test]
@@ -88,6 +88,75 @@ fn values_are_text_and_are_not_looked_into() {
 }
 
 #[test]
+fn undeclared_placeholders_of_a_template_with_declarations_are_prose() {
+    let header =
+        "---\nvariables: [{name: who, required: true}, {name: how, default: well}, note]\n---\n";
+    let text = format!(
+        "{header}Hi {{{{who}}}}, {{{{how}}}}{{{{note}}}}: write {{{{event}}}} or {{{{ event }}}} or {{{{ name }}}}."
+    );
+    let set = TemplateSet::parse([("t.md".to_owned(), text.into_bytes())]);
+    let template = set.get("t").unwrap();
+    for missing in [Missing::Empty, Missing::Keep, Missing::Error] {
+        let given = map(json!({"who": "Ada", "note": "!", "event": null}));
+        let rendered = set.render(template, values(&given), missing).unwrap();
+        assert_eq!(
+            rendered.body.text(),
+            "Hi Ada, well!: write {{event}} or {{ event }} or {{ name }}."
+        );
+        assert_eq!(rendered.prose, ["event", "name"], "each is told once");
+        assert_eq!(rendered.missing, Vec::<String>::new());
+    }
+    let given = map(json!({"who": "Ada", "event": "E"}));
+    let rendered = set
+        .render(template, values(&given), Missing::Empty)
+        .unwrap();
+    assert_eq!(
+        rendered.body.text(),
+        "Hi Ada, well: write E or E or {{ name }}.",
+        "a given value fills it"
+    );
+    assert_eq!(rendered.missing, ["note"]);
+    let told: Vec<String> = rendered
+        .events("t.md")
+        .map(|event| event.message().to_owned())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "`{{note}}` in `t.md` has no value",
+            "`{{name}}` in `t.md` is not declared and stays as it is",
+        ]
+    );
+    let given = map(json!({"event": "E"}));
+    let error = set
+        .render(template, values(&given), Missing::Error)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t.md:4: Required variable 'who' not provided for template 't' (also missing: 'note')"
+    );
+}
+
+#[test]
+fn without_a_declaration_every_placeholder_is_a_variable() {
+    for (header, expected) in [
+        ("", "a  b"),
+        ("---\nname: t\n---\n", "a  b"),
+        ("---\nvariables:\n---\n", "a  b"),
+        ("---\nvariables: []\n---\n", "a {{x}} b"),
+    ] {
+        let text = format!("{header}a {{{{x}}}} b");
+        let set = TemplateSet::parse([("t.md".to_owned(), text.into_bytes())]);
+        let template = set.get("t").unwrap();
+        let none = map(json!({}));
+        let rendered = set.render(template, values(&none), Missing::Empty).unwrap();
+        assert_eq!(rendered.body.text(), expected, "{header}");
+        let strict = set.render(template, values(&none), Missing::Error);
+        assert_eq!(strict.is_ok(), header.contains("[]"), "{header}");
+    }
+}
+
+#[test]
 fn spans_name_the_template_the_value_and_the_default() {
     let default = Variable {
         name: "d".to_owned(),
@@ -103,7 +172,7 @@ fn spans_name_the_template_the_value_and_the_default() {
     let rendered = render_plain(
         &body("a\n{{x}} {{d}}{{z}}\nb"),
         values(&given),
-        &[default, empty],
+        Some(&[default, empty]),
         Missing::Keep,
     );
     assert_eq!(rendered.body.text(), "a\n7 D{{z}}\nb");
@@ -144,7 +213,7 @@ fn many_placeholders_and_many_braces_take_no_time() {
         .collect::<Vec<_>>()
         .concat();
     let given = (0..10_000).map(|n| (format!("v{n}"), json!(n))).collect();
-    let rendered = render_plain(&body(&text), values(&given), &[], Missing::Error);
+    let rendered = render_plain(&body(&text), values(&given), None, Missing::Error);
     let expected = (0..10_000)
         .map(|n| format!("line {n} {n}\n"))
         .collect::<Vec<_>>()
@@ -224,7 +293,7 @@ proptest! {
         let given = map(json!({"x": value, "y": 1}));
         let (template, _) = Template::parse("t.md", text);
         let body = template.body.text();
-        let rendered = render_plain(&template.body, values(&given), &[], Missing::Empty);
+        let rendered = render_plain(&template.body, values(&given), None, Missing::Empty);
         let mut expected = String::new();
         let mut at = 0;
         for hole in placeholders(body) {
@@ -241,7 +310,7 @@ proptest! {
             end = span.range.end;
         }
         prop_assert_eq!(end, expected.len());
-        let kept = render_plain(&template.body, values(&map(json!({}))), &[], Missing::Keep);
+        let kept = render_plain(&template.body, values(&map(json!({}))), None, Missing::Keep);
         prop_assert_eq!(kept.body, template.body);
     }
 
