@@ -120,6 +120,7 @@ pub(crate) fn inject<'py>(
         project.complete(&found, &mut value)?;
         let options = Options {
             redact_key: project.settings().redact_key(),
+            redact_rules: project.settings().redact_rules.clone(),
             ..Options::default()
         };
         let composed =
