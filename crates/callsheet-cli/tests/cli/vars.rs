@@ -20,13 +20,18 @@ fn values_are_resolved_in_the_order_of_the_file() {
     ");
 }
 
-#[test]
-fn cycles_and_unresolved_names_are_told() {
+fn with_problems() -> Project {
     let project = Project::new();
     project.file(
         "workflow.yaml",
         "a: \"{b}\"\nb: \"{c}\"\nc: \"{a}\"\nd: \"{nobody}\"\nconfig_source: nope.yaml\ne: \"{config_source}:key\"\n",
     );
+    project
+}
+
+#[test]
+fn cycles_and_unresolved_names_are_told() {
+    let project = with_problems();
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml"]), @"
     exit: 1
     --- stdout
@@ -42,6 +47,11 @@ fn cycles_and_unresolved_names_are_told() {
     warning: workflow.yaml:6: `e`: cannot read `nope.yaml`: it does not exist
     error: 2 problems found
     ");
+}
+
+#[test]
+fn cycles_and_unresolved_names_are_in_the_document() {
+    let project = with_problems();
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml", "--json"]), @r#"
     exit: 1
     --- stdout
@@ -138,6 +148,11 @@ fn variables_of_the_block_are_names_and_the_rest_is_left_for_the_run() {
     error: 3 problems found
     hint: `-D story_id=…` gives a value
     ");
+}
+
+#[test]
+fn what_is_left_for_the_run_is_in_the_document() {
+    let project = with_block();
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml", "--json"]), @r#"
     exit: 0
     --- stdout
@@ -254,39 +269,36 @@ fn a_config_that_cannot_be_read_is_told_with_the_reason() {
     project
         .file("bytes.yaml", [0xff])
         .file("bad.yaml", "a: 1\nb: [\n");
-    let lines = [
-        "/etc/passwd",
-        "../x.yaml",
-        "gone.yaml",
-        ".",
-        "bytes.yaml",
-        "bad.yaml",
-    ]
-    .map(|path| {
-        let name = format!("c{}_source", path.len());
-        format!("{name}: {path}\nv{}: \"{{{name}}}:key\"\n", path.len())
-    });
+    let paths = "/etc/passwd ../out.yaml gone.yaml . bytes.yaml bad.yaml";
+    let lines = paths
+        .split(' ')
+        .enumerate()
+        .map(|(at, path)| format!("c{at}_source: {path}\nv{at}: \"{{c{at}_source}}:key\"\n"));
+    let lines: Vec<String> = lines.collect();
     project.file("workflow.yaml", lines.concat());
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml"]), @"
     exit: 1
     --- stdout
-    c11_source=/etc/passwd
-    v11={c11_source}:key
-    c9_source=gone.yaml
-    v9={c9_source}:key
-    c1_source=.
+    c0_source=/etc/passwd
+    v0={c0_source}:key
+    c1_source=../out.yaml
     v1={c1_source}:key
-    c10_source=bytes.yaml
-    v10={c10_source}:key
-    c8_source=bad.yaml
-    v8={c8_source}:key
+    c2_source=gone.yaml
+    v2={c2_source}:key
+    c3_source=.
+    v3={c3_source}:key
+    c4_source=bytes.yaml
+    v4={c4_source}:key
+    c5_source=bad.yaml
+    v5={c5_source}:key
     --- stderr
-    warning: workflow.yaml:2: `v11`: cannot read `/etc/passwd`: it leads out of the root
-    warning: workflow.yaml:6: `v9`: cannot read `gone.yaml`: it does not exist
-    warning: workflow.yaml:8: `v1`: cannot read `.`: it is a folder
-    warning: workflow.yaml:10: `v10`: cannot read `bytes.yaml`: it is no UTF-8 text
-    warning: workflow.yaml:12: `v8`: `bad.yaml` cannot be used: line 2: no valid YAML: `[` has no `]`
-    error: 5 problems found
+    warning: workflow.yaml:2: `v0`: cannot read `/etc/passwd`: it leads out of the root
+    warning: workflow.yaml:4: `v1`: cannot read `../out.yaml`: it leads out of the root
+    warning: workflow.yaml:6: `v2`: cannot read `gone.yaml`: it does not exist
+    warning: workflow.yaml:8: `v3`: cannot read `.`: it is a folder
+    warning: workflow.yaml:10: `v4`: cannot read `bytes.yaml`: it is no UTF-8 text
+    warning: workflow.yaml:12: `v5`: `bad.yaml` cannot be used: line 2: no valid YAML: `[` has no `]`
+    error: 6 problems found
     ");
 }
 
