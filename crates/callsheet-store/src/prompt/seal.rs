@@ -60,7 +60,11 @@ pub(crate) fn put(
         keys: &keys,
     };
     notes.put(tx)?;
-    let facts = [("id", json!(prompt.id)), ("recipe", json!(prompt.recipe))];
+    let facts = [
+        ("id", json!(prompt.id)),
+        ("recipe", json!(prompt.recipe)),
+        ("seal", json!(prompt.seal)),
+    ];
     let message = format!("prompt {} is sealed", prompt.id);
     let told = Event::new(SEALED, facts, message);
     event::append(tx, project, &[told.into()])?;

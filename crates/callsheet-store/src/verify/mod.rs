@@ -10,6 +10,7 @@ mod log;
 mod run;
 mod setting;
 mod task;
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -59,6 +60,7 @@ const CHECKS: &[Check] = &[
     log::records,
     log::pieces,
     prompt::verify,
+    told::compare,
 ];
 
 impl Store {
@@ -71,6 +73,7 @@ impl Store {
             let mut audit = Audit {
                 verified: Verified::default(),
                 found: &mut found,
+                told: told::Told::default(),
             };
             if tx.dialect() == Dialect::Sqlite {
                 check_file(tx, &mut audit)?;
@@ -88,6 +91,7 @@ impl Store {
 pub(crate) struct Audit<'f> {
     verified: Verified,
     found: &'f mut dyn FnMut(Finding),
+    told: told::Told,
 }
 
 impl Audit<'_> {

@@ -20,6 +20,7 @@ mod batch_runs;
 mod batches;
 mod branches;
 mod bundles;
+mod chain;
 mod claims;
 mod crash;
 mod damage;
