@@ -14,6 +14,7 @@
     reason = "the numbers of tests are small"
 )]
 
+mod acknowledged;
 mod annotations;
 mod batch_crash;
 mod batch_runs;
