@@ -1,4 +1,4 @@
-//! Checks everything that a store keeps: marks, numbers, states, references.
+//! Checks everything that a store keeps: its schema, marks, numbers, states, references, and that nothing is gone.
 //!
 //! It reads row by row and repairs nothing. What breaks a rule is a finding; a database that cannot even be read is an
 //! error.
@@ -8,6 +8,7 @@ mod batch;
 mod event;
 mod log;
 mod run;
+mod schema;
 mod setting;
 mod task;
 mod told;
@@ -77,6 +78,9 @@ impl Store {
             };
             if tx.dialect() == Dialect::Sqlite {
                 check_file(tx, &mut audit)?;
+            }
+            if !schema::check(tx, &mut audit)? {
+                return Ok(audit.verified);
             }
             for check in CHECKS {
                 check(tx, &mut audit)?;

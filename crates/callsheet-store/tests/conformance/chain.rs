@@ -262,7 +262,8 @@ fn an_older_store_gets_a_chain(place: &Place) {
     block_on(store.append_events(&project, (0..200).map(event).collect())).unwrap();
     let chained = head(&store, "demo");
     without_chain(place, &store);
-    assert_eq!(findings(&store).len(), 201);
+    let events = |finding: &&Finding| finding.what.starts_with("event ");
+    assert_eq!(findings(&store).iter().filter(events).count(), 201);
     drop(store);
     let store = place.open();
     assert_eq!(findings(&store), []);

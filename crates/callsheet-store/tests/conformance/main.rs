@@ -47,6 +47,7 @@ mod place;
 mod process;
 mod prompts;
 mod runs;
+mod schema;
 mod search;
 mod settings;
 mod tasks;

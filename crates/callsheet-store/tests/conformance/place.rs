@@ -75,6 +75,11 @@ impl Place {
         Store::open(&self.location(), Access::Write).unwrap()
     }
 
+    /// Connects to the server behind the back of the store.
+    pub(crate) fn client(&self) -> postgres::Client {
+        postgres::Client::connect(&self.text, postgres::NoTls).unwrap()
+    }
+
     /// Runs a statement behind the back of the store and returns how many rows it changed.
     pub(crate) fn raw(&self, sql: &str) -> u64 {
         if self.is_sqlite() {
