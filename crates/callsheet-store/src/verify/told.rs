@@ -64,6 +64,8 @@ struct RunTold {
     outcome: Option<Fingerprint>,
     records: Option<i64>,
     started_at: Option<i64>,
+    /// The last record of the log that an event was read out of.
+    record: i64,
 }
 
 /// What events tell of a task.
@@ -171,6 +173,10 @@ impl RunTold {
             let started_at = payload.get("started_at").and_then(Json::as_i64);
             self.started_at = started_at.or(self.started_at);
         }
+        if kind.starts_with("agent:") {
+            let record = payload.get("record").and_then(Json::as_i64);
+            self.record = self.record.max(record.unwrap_or(0));
+        }
         if kind == "run:finished" {
             let outcome = payload.get("outcome").unwrap_or(&Json::Null);
             self.outcome = Some(Fingerprint::of(outcome.to_string()));
@@ -201,8 +207,9 @@ impl RunTold {
         if !same {
             return Ok(Some("is not where its last event says"));
         }
-        let cut = self.records.is_some_and(|told| row.int(6) != Ok(told));
-        Ok(cut.then_some("has another number of records than its last event says"))
+        let records = row.int(6)?;
+        let cut = self.records.is_some_and(|told| records != told) || records < self.record;
+        Ok(cut.then_some("has another number of records than its events say"))
     }
 }
 
