@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use crate::document::keep_digits;
 use crate::inputs::Root;
 use crate::prepare::Preparation;
 use crate::profile::Profiles;
@@ -108,6 +109,9 @@ impl PromptSettings {
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let bad = |error| Error::toml(ErrorKind::BadInput, file, text, &error);
         let mut settings: Self = toml::from_str(text).map_err(bad)?;
+        for (name, fields) in &mut settings.recipes {
+            keep_digits(text, &["recipes", name], fields);
+        }
         settings.redact_rules = settings.redact.rules(text, file)?;
         text.clone_into(&mut settings.text);
         Ok(settings)

@@ -7,11 +7,13 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde::de;
+use serde_json::{Map, Value, json};
 use toml::Spanned;
 
 use super::file::{CommonFile, LayerFile, RecipeFile};
 use super::message::messages;
 use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
+use crate::document::keep_digits;
 use crate::error::line_of;
 use crate::schema::Schema;
 use crate::section::{Priority, Trust, Volatility};
@@ -180,9 +182,17 @@ fn with_defaults(
     mut schema: Schema,
     defaults: BTreeMap<String, Spanned<toml::Value>>,
 ) -> Result<Schema, Error> {
-    for (name, value) in defaults {
-        let span = value.span();
-        let value = serde_json::to_value(value.into_inner()).unwrap_or_default();
+    let spans: BTreeMap<String, Range<usize>> = defaults
+        .iter()
+        .map(|(name, value)| (name.clone(), value.span()))
+        .collect();
+    let mut values: Map<String, Value> = defaults
+        .into_iter()
+        .map(|(name, value)| (name, json!(value.into_inner())))
+        .collect();
+    keep_digits(reader.text, &["defaults"], &mut values);
+    for (name, value) in values {
+        let span = spans.get(&name).cloned().unwrap_or_default();
         schema.set_default(&name, value).map_err(|error| {
             let detail = format!("`defaults`: {}", error.detail());
             reader.bad(span, detail).expecting(&name, error.allowed())
