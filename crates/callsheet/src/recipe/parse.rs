@@ -15,6 +15,7 @@ use super::message::messages;
 use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
 use crate::document::keep_digits;
 use crate::error::line_of;
+use crate::outside::{self, ALLOW_OUTSIDE, PROMPTS_DIR};
 use crate::schema::Schema;
 use crate::section::{Priority, Trust, Volatility};
 use crate::source::{self, Source};
@@ -176,7 +177,7 @@ pub(super) fn check_frame(
     }
 }
 
-/// Puts the defaults of the recipe file in the place of those of its schema.
+/// Puts the defaults of the recipe file in the place of those of its schema; none leads out of the project.
 fn with_defaults(
     reader: &Reader<'_>,
     mut schema: Schema,
@@ -198,7 +199,12 @@ fn with_defaults(
             reader.bad(span, detail).expecting(&name, error.allowed())
         })?;
     }
-    Ok(schema)
+    let all = [ALLOW_OUTSIDE, PROMPTS_DIR].into_iter();
+    let all = all.filter_map(|name| Some((name.to_owned(), schema.default_of(name)?.clone())));
+    match outside::refusal(&all.collect()) {
+        Some(detail) => Err(reader.bad(0..0, detail)),
+        None => Ok(schema),
+    }
 }
 
 /// The layers that an event about emptiness names are there.
