@@ -12,6 +12,7 @@ mod fields;
 mod files;
 mod gc;
 mod handed_over;
+mod heads;
 mod help;
 mod hostile;
 mod hostile_bundles;

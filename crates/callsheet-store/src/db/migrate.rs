@@ -3,20 +3,26 @@
 //! A step that has been released never changes; a change of the schema is a new step at the end.
 
 use super::{Dialect, Tx};
-use crate::StoreError;
+use crate::{StoreError, chain};
 
 /// One step: the same for both databases, in their own words.
 struct Step {
     sqlite: &'static str,
     postgres: &'static str,
+    /// What SQL cannot say, afterwards.
+    then: fn(&mut dyn Tx) -> Result<(), StoreError>,
 }
 
 /// Reads the two files of a step.
 macro_rules! step {
     ($name:literal) => {
+        step!($name, |_| Ok(()))
+    };
+    ($name:literal, $then:expr) => {
         Step {
             sqlite: include_str!(concat!("../../migrations/sqlite/", $name, ".sql")),
             postgres: include_str!(concat!("../../migrations/postgres/", $name, ".sql")),
+            then: $then,
         }
     };
 }
@@ -30,6 +36,7 @@ const STEPS: &[Step] = &[
     step!("0005-request"),
     step!("0006-task"),
     step!("0007-batch"),
+    step!("0008-chain", chain::make),
 ];
 
 /// The schema that this program writes.
@@ -61,6 +68,7 @@ pub(crate) fn advance(tx: &mut dyn Tx, found: i64) -> Result<(), StoreError> {
             Dialect::Postgres => step.postgres,
         };
         tx.batch(sql)?;
+        (step.then)(tx)?;
     }
     Ok(())
 }

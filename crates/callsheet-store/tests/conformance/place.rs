@@ -75,6 +75,11 @@ impl Place {
         Store::open(&self.location(), Access::Write).unwrap()
     }
 
+    /// Connects to the server behind the back of the store.
+    pub(crate) fn client(&self) -> postgres::Client {
+        postgres::Client::connect(&self.text, postgres::NoTls).unwrap()
+    }
+
     /// Runs a statement behind the back of the store and returns how many rows it changed.
     pub(crate) fn raw(&self, sql: &str) -> u64 {
         if self.is_sqlite() {
@@ -147,6 +152,11 @@ impl Place {
         for table in ["journal", "batch"] {
             self.raw(&format!("drop table {table}"));
         }
+        self.set_schema(schema);
+    }
+
+    /// Says which schema the store has.
+    pub(crate) fn set_schema(&self, schema: i64) {
         if self.is_sqlite() {
             self.raw(&format!("pragma user_version = {schema}"));
         } else {
