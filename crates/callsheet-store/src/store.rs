@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::db::{Closure, Queue, Stop, Tx, postgres, sqlite};
 use crate::event::CHANNEL;
@@ -18,6 +18,8 @@ use crate::{Location, StoreError};
 pub enum Access {
     /// Looking only: nothing is made, and nothing changes but an old schema.
     Read,
+    /// Everything, in a store that is there.
+    Existing,
     /// Everything; the store is made where there is none.
     Write,
 }
@@ -113,13 +115,14 @@ impl Store {
                 }
             }
             Location::Postgres(server) => {
-                let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
+                let writes = access != Access::Read;
+                let link = postgres::Link::new(server, &name, inner.options.busy_timeout, writes);
                 link.check(access == Access::Write)?;
                 for _ in 0..readers {
                     let (link, queue) = (link.clone(), Arc::clone(&reads));
                     inner.start(false, move || postgres::work(&link, &queue))?;
                 }
-                inner.writes = (access == Access::Write).then_some(reads);
+                inner.writes = writes.then_some(reads);
             }
         }
         Ok(Self(Arc::new(inner)))
@@ -160,6 +163,29 @@ impl Store {
         self.send(&self.0.reads, false, work).await
     }
 
+    /// Gives the room back that rows took which were removed from some tables.
+    pub(crate) async fn give_back(
+        &self,
+        tables: &'static [&'static str],
+    ) -> Result<(), StoreError> {
+        let inner = &self.0;
+        let name: Arc<str> = inner.location.to_string().into();
+        let busy = inner.options.busy_timeout;
+        let (reply, done) = oneshot::channel();
+        match &inner.location {
+            Location::Sqlite(path) => {
+                let file = sqlite::File::new(path, &name, busy);
+                inner.start(false, move || drop(reply.send(file.give_back())))?;
+            }
+            Location::Postgres(server) => {
+                let link = postgres::Link::new(server, &name, busy, false);
+                inner.start(false, move || drop(reply.send(link.vacuum(tables))))?;
+            }
+        }
+        let closed = |_| Err(StoreError::unavailable(&name, "has been closed"));
+        done.await.unwrap_or_else(closed)
+    }
+
     /// Returns what changes whenever anybody may have committed something.
     pub(crate) fn news(&self) -> Result<watch::Receiver<u64>, StoreError> {
         let inner = &self.0;
@@ -175,7 +201,8 @@ impl Store {
                     inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
                 }
                 Location::Postgres(server) => {
-                    let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
+                    let busy = inner.options.busy_timeout;
+                    let link = postgres::Link::new(server, &name, busy, false);
                     inner.start(false, move || {
                         postgres::watch(&link, CHANNEL, &stop, &changed);
                     })?;

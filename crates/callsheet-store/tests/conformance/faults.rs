@@ -23,7 +23,7 @@ pub(crate) fn lock_part(part: &Part) {
         part.wait();
         connection.execute_batch("commit").unwrap();
     } else {
-        let mut client = ::postgres::Client::connect(&part.store, ::postgres::NoTls).unwrap();
+        let mut client = crate::place::client(&part.store);
         let lock = "begin; select 1 from project for update";
         client.batch_execute(lock).unwrap();
         part.say("locked");

@@ -49,6 +49,11 @@ pub(super) fn is_closed_to_us(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Tells whether the disk has no room.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 /// Tells whether somebody else is in the way, who will leave.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(

@@ -4,6 +4,7 @@ mod fault;
 mod open;
 mod state;
 mod threads;
+mod vacuum;
 mod watch;
 
 use std::sync::Arc;
@@ -137,6 +138,11 @@ impl Tx for Session<'_> {
         self.connection
             .execute_batch(sql)
             .map_err(|error| told(self.store, &error))
+    }
+
+    fn unhurried(&mut self) -> Result<(), StoreError> {
+        // Nobody else has to answer.
+        Ok(())
     }
 }
 

@@ -51,6 +51,11 @@ impl File {
         }
     }
 
+    /// Returns where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the name of the store for errors.
     pub(super) fn store(&self) -> &Arc<str> {
         &self.store
@@ -171,7 +176,7 @@ impl File {
             .is_none_or(|stamp| *stamp == self.stamp())
     }
 
-    fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    pub(super) fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         let failed = |error: rusqlite::Error| self.cannot_open(&error);
         if self.path.is_dir() {
             let why = "cannot be opened: it is a folder";
