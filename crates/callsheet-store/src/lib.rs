@@ -40,6 +40,7 @@ mod claim;
 mod db;
 mod error;
 mod event;
+mod folder;
 mod follow;
 mod gc;
 mod id;
@@ -69,6 +70,7 @@ pub use bundle::{
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};
+pub use folder::make_folder;
 pub use follow::Follower;
 pub use gc::{Collected, Keep};
 pub use id::Id;

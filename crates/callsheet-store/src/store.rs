@@ -32,6 +32,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How many threads read a file, or use a connection to a server.
     pub connections: usize,
+    /// Whether the room is used that a file keeps for collecting, so that it works on a full disk.
+    pub collects: bool,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
         Self {
             busy_timeout: Duration::from_secs(5),
             connections: 4,
+            collects: false,
         }
     }
 }
@@ -48,6 +51,13 @@ impl Options {
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
+        self
+    }
+
+    /// Uses the room that a file keeps for collecting, for whoever is going to [`Store::collect`].
+    #[must_use]
+    pub fn collecting(mut self) -> Self {
+        self.collects = true;
         self
     }
 }
@@ -98,14 +108,18 @@ impl Store {
         let readers = inner.options.connections.max(1);
         match location {
             Location::Sqlite(path) => {
-                let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                let mut file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
+                if inner.options.collects {
+                    file = file.collecting();
+                }
                 for _ in 0..readers {
                     let (file, queue) = (file.clone(), Arc::clone(&reads));
                     inner.start(false, move || sqlite::read(&file, &queue))?;
                 }
-                if access == Access::Read {
+                if access != Access::Write {
                     file.check_readable()?;
-                } else {
+                }
+                if access != Access::Read {
                     let queue = Arc::new(Queue::default());
                     inner.writes = Some(Arc::clone(&queue));
                     let writer = sqlite::Writer::open(file)?;
@@ -174,7 +188,7 @@ impl Store {
         let (reply, done) = oneshot::channel();
         match &inner.location {
             Location::Sqlite(path) => {
-                let file = sqlite::File::new(path, &name, busy);
+                let file = sqlite::File::new(path, &name, busy)?;
                 inner.start(false, move || drop(reply.send(file.give_back())))?;
             }
             Location::Postgres(server) => {
@@ -197,7 +211,7 @@ impl Store {
             let name: Arc<str> = inner.location.to_string().into();
             match &inner.location {
                 Location::Sqlite(path) => {
-                    let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                    let file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
                     inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
                 }
                 Location::Postgres(server) => {

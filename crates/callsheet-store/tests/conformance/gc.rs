@@ -3,8 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
+use callsheet::Seal;
 use callsheet_store::{
-    BatchStatus, Collected, Keep, NewRun, Progress, Project, PromptFilter, RunKind, Store, block_on,
+    BatchStatus, Collected, Keep, NewRun, Progress, PromptFilter, RunKind, block_on,
 };
 
 use crate::on_both;
@@ -185,17 +186,15 @@ fn everything_can_go_and_come_again(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-/// Seals prompts that have nothing in common, tens of kilobytes each.
-fn large(store: &Store, project: &Project, numbers: std::ops::Range<u64>) {
-    for number in numbers {
-        let mut text = format!("Task {number}.\n");
-        let mut dice = number;
-        for _ in 0..8_000 {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            text.push_str(&format!("{:x} ", dice >> 32));
-        }
-        seal(store, project, &text);
+/// Makes a prompt of tens of kilobytes that has nothing in common with those of other numbers.
+pub(crate) fn large(number: u64) -> Seal {
+    let mut text = format!("Task {number}.\n");
+    let mut dice = number;
+    for _ in 0..8_000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push_str(&format!("{:x} ", dice >> 32));
     }
+    composed(&[("task.md", &text)]).1
 }
 
 #[test]
@@ -208,7 +207,9 @@ fn a_file_becomes_as_small_as_what_is_left() {
     let size = || fs::metadata(place.file()).unwrap().len();
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
-    large(&store, &project, 0..12);
+    for number in 0..12 {
+        block_on(store.seal(&project, large(number))).unwrap();
+    }
     let all = block_on(store.collect(&project, keep(12))).unwrap();
     assert_eq!(all.prompts, []);
     let before = size();
@@ -235,7 +236,9 @@ fn a_file_becomes_as_small_as_what_is_left() {
     drop(connection);
     assert_eq!(place.count("select auto_vacuum from pragma_auto_vacuum"), 0);
     let store = place.open();
-    large(&store, &project, 20..26);
+    for number in 20..26 {
+        block_on(store.seal(&project, large(number))).unwrap();
+    }
     block_on(store.collect(&project, keep(1))).unwrap();
     assert!(size() < before / 2, "{before} bytes became {}", size());
     assert_eq!(

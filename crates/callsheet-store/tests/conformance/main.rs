@@ -51,6 +51,7 @@ mod settings;
 mod silence;
 mod tasks;
 mod together;
+mod traces;
 mod travel;
 mod travel_tasks;
 

@@ -29,39 +29,36 @@ const ANY_TABLE: &str = "select c.relname::text from pg_catalog.pg_class c \
 
 const SCHEMA: &str = "select 1 from pg_catalog.pg_namespace where nspname = $1";
 
-/// The tables of a store: in which schema, and which steps it has seen.
-struct Tables {
-    schema: String,
-    number: i64,
-}
-
 impl Session {
     /// Checks the schema and, where `make` says so or it is old, brings it to that of this program.
     pub(super) fn migrate(&mut self, make: bool) -> Result<(), StoreError> {
         let (ours, path) = (self.server.schema().to_owned(), self.found.path.clone());
         let mut found = None;
+        let mut is_elsewhere = false;
         self.transact(false, &mut |tx| {
-            found = find(tx, &ours, &path)?;
+            found = number(tx, &ours)?;
+            is_elsewhere = found.is_none() && elsewhere(tx, &ours, &path)?.is_some();
             Ok(())
         })?;
-        match &found {
-            Some(tables) if tables.number == migrate::KNOWN && tables.schema == ours => {
-                return Ok(());
-            }
-            None if !make => return Err(StoreError::unknown("store", &*self.store)),
-            _ => {}
+        if found == Some(migrate::KNOWN) {
+            return Ok(());
+        }
+        if found.is_none() && !is_elsewhere && !make {
+            return Err(StoreError::unknown("store", &*self.store));
         }
         let patience = self.server.answer_limit().saturating_mul(UNHURRIED);
         self.transact(true, &mut |tx| {
             tx.unhurried()?;
             lock(tx, patience)?;
             // Another process may have been faster.
-            let found = find(tx, &ours, &path)?;
+            let mut found = number(tx, &ours)?;
             make_schema(tx, &ours)?;
-            if let Some(tables) = &found {
-                take_over(tx, tables, &ours)?;
+            if found.is_none()
+                && let Some(schema) = elsewhere(tx, &ours, &path)?
+            {
+                found = take_over(tx, &schema, &ours)?;
             }
-            migrate::advance(tx, found.map_or(0, |tables| tables.number))?;
+            migrate::advance(tx, found.unwrap_or(0))?;
             tx.batch("create table if not exists callsheet_schema (version bigint not null)")?;
             tx.execute("delete from callsheet_schema", &[])?;
             let note = "insert into callsheet_schema values ($1)";
@@ -71,32 +68,32 @@ impl Session {
     }
 }
 
-/// Finds the tables of the store: in the schema that is theirs or, where an older program has made them, in one of those
-/// in which names were looked up.
-fn find(tx: &mut dyn Tx, ours: &str, path: &[String]) -> Result<Option<Tables>, StoreError> {
-    let others = path.iter().map(String::as_str).filter(|name| *name != ours);
-    for schema in std::iter::once(ours).chain(others) {
-        if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_some() {
-            let sql = format!("select version from {}.{NUMBER}", quoted(schema));
-            let Some(row) = tx.first(&sql, &[])? else {
-                let why = format!("the table `{NUMBER}` is empty");
-                return Err(StoreError::damaged(tx.store(), why));
-            };
-            let number = row.int(0)?;
-            migrate::refuse_newer(tx.store(), number)?;
-            return Ok(Some(Tables {
-                schema: schema.to_owned(),
-                number,
-            }));
-        }
-        if schema == ours
-            && let Some(row) = tx.first(ANY_TABLE, &[ours.into()])?
-        {
-            let why = format!(
-                "the schema `{ours}` has the table `{}` but not `{NUMBER}`, by which a store is known",
+/// Returns the number of the schema; none where there is no store.
+fn number(tx: &mut dyn Tx, schema: &str) -> Result<Option<i64>, StoreError> {
+    if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_none() {
+        return match tx.first(ANY_TABLE, &[schema.into()])? {
+            None => Ok(None),
+            Some(row) => Err(row.damaged(&format!(
+                "the schema `{schema}` has the table `{}` but not `{NUMBER}`, by which a store is known",
                 row.text(0)?
-            );
-            return Err(StoreError::damaged(tx.store(), why));
+            ))),
+        };
+    }
+    let sql = format!("select version from {}.{NUMBER}", quoted(schema));
+    let Some(row) = tx.first(&sql, &[])? else {
+        let why = format!("the table `{NUMBER}` is empty");
+        return Err(StoreError::damaged(tx.store(), why));
+    };
+    let number = row.int(0)?;
+    migrate::refuse_newer(tx.store(), number)?;
+    Ok(Some(number))
+}
+
+/// Returns the schema in which an older program has made the tables, among those in which names were looked up.
+fn elsewhere(tx: &mut dyn Tx, ours: &str, path: &[String]) -> Result<Option<String>, StoreError> {
+    for schema in path.iter().filter(|name| *name != ours) {
+        if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_some() {
+            return Ok(Some(schema.clone()));
         }
     }
     Ok(None)
@@ -127,28 +124,23 @@ fn make_schema(tx: &mut dyn Tx, ours: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Moves the tables that an older program has made among those of others; those of others stay.
-fn take_over(tx: &mut dyn Tx, tables: &Tables, ours: &str) -> Result<(), StoreError> {
-    if tables.schema == ours {
-        return Ok(());
-    }
-    let names = migrate::tables(Dialect::Postgres, tables.number);
+/// Moves the tables that an older program has made among those of others, which stay; returns the number of their schema.
+fn take_over(tx: &mut dyn Tx, schema: &str, ours: &str) -> Result<Option<i64>, StoreError> {
+    let found = number(tx, schema)?;
+    let names = migrate::tables(Dialect::Postgres, found.unwrap_or(0));
     for name in names.into_iter().chain([NUMBER]) {
-        let row = tx.first(TABLE, &[tables.schema.as_str().into(), name.into()])?;
+        let row = tx.first(TABLE, &[schema.into(), name.into()])?;
         if !row.is_some_and(|row| row.text(0) == Ok("r")) {
-            let why = format!(
-                "the schema `{}` has the table `{NUMBER}` but not `{name}`",
-                tables.schema
-            );
+            let why = format!("the schema `{schema}` has the table `{NUMBER}` but not `{name}`");
             return Err(StoreError::damaged(tx.store(), why));
         }
-        let from = quoted(&tables.schema);
+        let from = quoted(schema);
         tx.batch(&format!(
             "alter table {from}.{name} set schema {}",
             quoted(ours)
         ))?;
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Returns a name as SQL takes it, whatever is in it.

@@ -1,9 +1,12 @@
 //! SQLite: one thread writes, a few read, and each commit is on the disk before anybody hears of it.
 
 mod fault;
+mod log;
 mod open;
+mod reserve;
 mod state;
 mod threads;
+mod traces;
 mod vacuum;
 mod watch;
 

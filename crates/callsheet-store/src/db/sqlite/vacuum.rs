@@ -17,10 +17,12 @@ impl File {
     /// pages, it is left for the next time.
     pub(crate) fn give_back(&self) -> Result<(), StoreError> {
         let connection = self.connect(self.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        match give_back(&connection) {
+        let given = match give_back(&connection) {
             Err(error) if is_busy(&error) || is_full(&error) => Ok(()),
             done => done.map_err(|error| told(self.store(), &error)),
-        }
+        };
+        self.keep_reserve();
+        given
     }
 }
 
