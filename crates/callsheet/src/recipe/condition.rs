@@ -3,6 +3,7 @@
 use minijinja::{Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
+use crate::template::bounds;
 use crate::template::numbers::{self, Digits};
 use crate::{Error, ErrorKind};
 
@@ -22,8 +23,8 @@ impl Condition {
             file: file.to_owned(),
             line,
         };
-        environment()
-            .compile_expression(expression)
+        bounds::expression(expression)
+            .and_then(|bounded| environment().compile_expression_owned(bounded).map(drop))
             .map_err(|error| condition.bad(&error))?;
         Ok(condition)
     }
@@ -31,8 +32,8 @@ impl Condition {
     /// Tells whether the expression is true; a name without a value is an error.
     pub fn holds(&self, fields: &Map<String, Value>) -> Result<bool, Error> {
         let environment = environment();
-        let value = environment
-            .compile_expression(&self.expression)
+        let value = bounds::expression(&self.expression)
+            .and_then(|bounded| environment.compile_expression_owned(bounded))
             .and_then(|compiled| compiled.eval(numbers::fields(fields, |_| Digits::Counted)))
             .map_err(|error| self.bad(&error))?;
         if value.is_undefined() {
@@ -53,7 +54,8 @@ impl Condition {
 
     fn asked(&self, nested: bool) -> Vec<String> {
         let environment = environment();
-        let compiled = environment.compile_expression(&self.expression);
+        let compiled = bounds::expression(&self.expression)
+            .and_then(|bounded| environment.compile_expression_owned(bounded));
         let mut names: Vec<String> = compiled
             .map(|compiled| compiled.undeclared_variables(nested).into_iter().collect())
             .unwrap_or_default();
@@ -87,6 +89,8 @@ fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(100_000));
+    environment.remove_global("debug");
+    bounds::install(&mut environment);
     environment
 }
 
