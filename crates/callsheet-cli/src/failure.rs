@@ -181,11 +181,6 @@ pub(crate) fn cause_text(cause: &io::Error) -> String {
         .to_owned()
 }
 
-/// Returns what a parser said without the place at its end, which is told in front.
-pub(crate) fn without_place(message: &str) -> &str {
-    message.split(" at line ").next().unwrap_or_default()
-}
-
 /// Returns the allowed name that is so close to `found` that it was probably meant.
 pub(crate) fn did_you_mean<'a>(found: &str, allowed: &'a [String]) -> Option<&'a str> {
     let score = |name: &&String| strsim::damerau_levenshtein(found, name);

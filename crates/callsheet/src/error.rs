@@ -76,7 +76,7 @@ impl Error {
     pub fn toml(kind: ErrorKind, file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map_or(0, |span| span.start);
         let message = error.message().trim().replace('\n', ", ");
-        let message = crate::document::words::serde(&message, "a table");
+        let message = crate::document::plain_words(&message, "a table");
         let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
         let unknown = message
             .starts_with("unknown field")

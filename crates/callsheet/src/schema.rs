@@ -2,6 +2,8 @@
 //!
 //! Problems name the field by its path (`context[0].name`), what was found and what is allowed.
 
+mod words;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
@@ -27,8 +29,10 @@ impl Schema {
             .with_retriever(NothingRemote)
             .build(&document)
             .map_err(|error| {
-                let line = key_line(text, error.instance_path().as_str());
-                Error::new(ErrorKind::BadRecipe, format!("bad JSON Schema: {error}")).at(file, line)
+                let pointer = error.instance_path().as_str();
+                let detail = words::sentence(&error, &format!("`{}`", field_path(pointer)));
+                Error::new(ErrorKind::BadRecipe, format!("bad JSON Schema: {detail}"))
+                    .at(file, key_line(text, pointer))
             })?;
         Ok(Self {
             document,
@@ -160,7 +164,7 @@ impl Schema {
                 };
                 bad(format!("{here} must not be {how}"))
             }
-            _ => bad(format!("{here}: {error}")),
+            _ => bad(words::sentence(error, &here)),
         }
     }
 

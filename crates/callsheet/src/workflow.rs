@@ -34,8 +34,27 @@ const PATH_LIMIT: usize = 1024;
 pub struct Resolved {
     /// The values in file order, nested keys and list items by their dotted path.
     pub values: Vec<(String, String)>,
+    /// The names that are left for the run; the text stays as it stands there.
+    pub open: Vec<Open>,
     /// What could not be resolved; the text stays as it stands there.
     pub problems: Vec<Problem>,
+    /// The given names that nothing uses.
+    pub unused: Vec<String>,
+    /// The keys of required variables that the file has no value for, and that were given one.
+    pub supplied: Vec<String>,
+}
+
+/// A name that has no value yet, because only a run has one for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    /// The name.
+    pub name: String,
+    /// The dotted path of the key whose text it is in.
+    pub key: String,
+    /// The line of that key in the workflow file; nothing if it is in a configuration file.
+    pub line: Option<usize>,
+    /// Whether the file declares it as a variable that is required.
+    pub required: bool,
 }
 
 /// Something that could not be resolved.
@@ -56,8 +75,10 @@ pub struct Problem {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// A name has no value.
-    Unresolved,
+    /// A key is there twice.
+    Duplicate,
+    /// A name stands for a list or a mapping.
+    NotText,
     /// Keys refer to each other in a circle.
     Cycle,
     /// A configuration file cannot be read.
@@ -68,41 +89,67 @@ pub enum ProblemKind {
     TooLong,
 }
 
+/// The values that a workflow file does not say itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The values that somebody gives; they win over those of the file.
+    pub given: &'a BTreeMap<String, String>,
+    /// The values of names that the file does not have.
+    pub known: &'a BTreeMap<String, String>,
+}
+
+/// Returns the text of a configuration file by its path, or what stands behind its name in a sentence: `does not exist`.
+pub type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// Resolves the variables of a workflow file.
 ///
-/// `{name}` is the file's own key of that name or one of `known`; `{config_source}:key`, or any name that ends in
-/// `_source`, is the key of the YAML file that the name stands for, which `read` gives by its path. Doubled braces
-/// belong to prompt templates and stay.
+/// `{name}` is a given value, the file's own key of that name, a variable of its block `variables`, or a known value; a name
+/// without any is left for the run. `{config_source}:key`, or any name that ends in `_source`, is the key of the YAML file
+/// that the name stands for, which `read` gives by its path. Doubled braces belong to prompt templates and stay.
 ///
 /// ```
 /// use std::collections::BTreeMap;
+/// use callsheet::workflow::{Names, resolve};
 ///
-/// let text = "config_source: config.yaml\nfolder: '{config_source}:out'\nfile: '{folder}/{name}.md'\n";
-/// let read = |path: &str| (path == "config.yaml").then(|| "out: build".to_owned());
-/// let resolved = callsheet::workflow::resolve(text, "workflow.yaml", &BTreeMap::new(), &read)?;
+/// let text = "config_source: config.yaml\nfolder: '{config_source}:out'\nfile: '{folder}/{name}-{story}.md'\n";
+/// let read = |path: &str| match path {
+///     "config.yaml" => Ok("out: build".to_owned()),
+///     _ => Err("does not exist".to_owned()),
+/// };
+/// let given = BTreeMap::from([("name".to_owned(), "plan".to_owned())]);
+/// let names = Names { given: &given, known: &BTreeMap::new() };
+/// let resolved = resolve(text, "workflow.yaml", names, &read)?;
 ///
 /// assert_eq!(resolved.values[1], ("folder".to_owned(), "build".to_owned()));
-/// assert_eq!(resolved.values[2].1, "build/{name}.md", "what has no value stays");
-/// assert_eq!(resolved.problems[0].message, "`name` has no value");
+/// assert_eq!(resolved.values[2].1, "build/plan-{story}.md", "what has no value stays");
+/// assert_eq!(resolved.open[0].name, "story");
 /// # Ok::<(), callsheet::Error>(())
 /// ```
 pub fn resolve(
     text: &str,
     file: &str,
-    known: &BTreeMap<String, String>,
-    read: &dyn Fn(&str) -> Option<String>,
+    names: Names<'_>,
+    read: Read<'_>,
 ) -> Result<Resolved, Error> {
     let document = Document::parse(text)
         .map_err(|error| Error::new(ErrorKind::BadInput, error.reason).at(file, error.line))?;
     let keys: Vec<String> = document.order.clone();
-    let mut resolver = expand::Resolver::new(document, known, read);
+    let mut resolver = expand::Resolver::new(names, read);
+    resolver.add(document);
     let values = keys
         .into_iter()
         .filter_map(|key| Some((key.clone(), resolver.value(&key)?)))
         .collect();
+    let unused = names
+        .given
+        .keys()
+        .filter(|name| !resolver.used.contains(*name));
     Ok(Resolved {
         values,
+        unused: unused.cloned().collect(),
+        open: resolver.open,
         problems: resolver.problems,
+        supplied: resolver.supplied,
     })
 }
 
@@ -110,6 +157,10 @@ pub fn resolve(
 struct Document {
     order: Vec<String>,
     fields: BTreeMap<String, Field>,
+    /// What the keys are that hold more than a text.
+    containers: BTreeMap<String, &'static str>,
+    /// The keys that are there twice, with the line of the first.
+    twice: Vec<(String, usize)>,
 }
 
 /// A text as written, or a required variable that has none.
@@ -118,11 +169,19 @@ struct Field {
     line: usize,
 }
 
+impl Field {
+    fn has_text(&self) -> bool {
+        self.text.as_deref().is_none_or(|text| !text.is_empty())
+    }
+}
+
 impl Document {
     fn parse(text: &str) -> Result<Self, Malformed> {
         let mut document = Self {
             order: Vec::new(),
             fields: BTreeMap::new(),
+            containers: BTreeMap::new(),
+            twice: Vec::new(),
         };
         let parsed = yaml::parse(text).map_err(|error| Malformed {
             reason: format!("no valid YAML: {}", error.reason),
@@ -151,6 +210,7 @@ impl Document {
             Kind::Null => self.put(path, line, Some("")),
             Kind::Scalar(text) => self.put(path, line, Some(text)),
             Kind::List(items) => {
+                self.containers.insert(path.to_owned(), "a list");
                 for (at, item) in items.iter().enumerate() {
                     self.add(&format!("{path}.{at}"), item.line, &item.kind)?;
                 }
@@ -163,6 +223,7 @@ impl Document {
                 }
             }
             Kind::Map(entries) => {
+                self.containers.insert(path.to_owned(), "a mapping");
                 for entry in entries {
                     let path = format!("{path}.{}", entry.key);
                     self.add(&path, entry.line, &entry.value.kind)?;
@@ -175,8 +236,9 @@ impl Document {
     fn put(&mut self, path: &str, line: usize, text: Option<&str>) {
         let text = text.map(Rc::from);
         let old = self.fields.insert(path.to_owned(), Field { text, line });
-        if old.is_none() {
-            self.order.push(path.to_owned());
+        match old {
+            Some(old) => self.twice.push((path.to_owned(), old.line)),
+            None => self.order.push(path.to_owned()),
         }
     }
 }

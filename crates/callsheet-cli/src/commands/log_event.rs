@@ -1,16 +1,14 @@
 //! `log-event`: what an agent calls to say how far it is. One line of CSV on stdout, and the event in the store.
 
-use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::Event;
 use callsheet::sprint::LogLine;
+use callsheet::{Event, document};
 use callsheet_store::{NewEvent, block_on};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::failure::{Failure, without_place};
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use crate::{store, time};
@@ -71,46 +69,19 @@ fn keep(root: Option<&Path>, event: Event, run: Option<&str>) -> Result<(), Fail
     Ok(())
 }
 
-/// The fields of the event, in their order; a map would keep only one of two with the same name.
-struct Fields(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields: Vec<(String, Value)> = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                    if fields.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom(format!("`{name}` is there twice")));
-                    }
-                    fields.push((name, value));
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
-}
+/// The fields of the event, in their order.
+struct Fields(Map<String, Value>);
 
 impl Fields {
     fn parse(text: &str) -> Result<Self, Failure> {
-        let fields: Self = serde_json::from_str(text).map_err(|error| {
-            let text = error.to_string();
-            if text.starts_with("invalid type") {
-                return Failure::input("the event has to be a JSON object");
-            }
-            let place = format!("line {} column {}", error.line(), error.column());
-            Failure::input(format!("the event: {place}: {}", without_place(&text)))
-        })?;
+        let document = document::json(text)
+            .map_err(|malformed| Failure::input(format!("the event: {malformed}")))?;
+        let Value::Object(fields) = document else {
+            return Err(Failure::input("the event has to be a JSON object"));
+        };
+        let fields = Self(fields);
         let known = || REQUIRED.iter().chain(&OPTIONAL);
-        for (name, _) in &fields.0 {
+        for name in fields.0.keys() {
             if !known().any(|known| known == name) {
                 let known: Vec<String> = known().map(|name| format!("`{name}`")).collect();
                 return Err(Failure::input(format!("the event: unknown field `{name}`"))
@@ -121,10 +92,7 @@ impl Fields {
     }
 
     fn get(&self, name: &str) -> Option<&Value> {
-        let mut fields = self.0.iter();
-        fields
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        self.0.get(name)
     }
 
     fn text(&self, name: &str) -> Result<String, Failure> {

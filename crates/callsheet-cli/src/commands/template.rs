@@ -1,21 +1,22 @@
 //! `template`: list, show, render and check templates, and resolve the variables of workflow files.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::inputs::{Disk, Located, read_templates};
+use callsheet::inputs::{Disk, read_templates};
 use callsheet::template::{Language, Missing, Template, TemplateSet, Values};
 use callsheet::{packaged, workflow};
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
-use crate::failure::{Failure, cause_text};
+use crate::failure::Failure;
 use crate::input::defined;
 use crate::output::Output;
 use crate::project::{Project, TEMPLATES};
-use crate::report::{count, verdict};
+use crate::report::verdict;
 use crate::table::{Align, Table};
+
+mod vars;
 
 /// List, show, render and check templates; resolve workflow variables
 #[derive(Debug, clap::Args)]
@@ -50,10 +51,9 @@ enum Command {
     /// Check the templates: unknown, unused, undeclared, duplicate, unreadable
     Check,
     /// Resolve the variables of a workflow.yaml file
-    Vars {
-        /// The file, relative to the current folder
-        file: String,
-    },
+    ///
+    /// Names that only a run knows, such as `{story_id}`, are listed as left for the run.
+    Vars(vars::Vars),
 }
 
 #[derive(Debug, clap::Args)]
@@ -103,7 +103,7 @@ impl Args {
                 let set = project.settings.prompt.prompts_dir.as_deref();
                 check(&templates()?, folder.or(set).unwrap_or(TEMPLATES), out)
             }
-            Command::Vars { file } => vars(project, &file, out),
+            Command::Vars(vars) => vars.run(project, out),
         }
     }
 }
@@ -260,48 +260,4 @@ fn check(templates: &TemplateSet, home: &str, out: Output) -> Result<ExitCode, F
         }
     }
     verdict(templates.iter().count(), "template", problems.len(), out)
-}
-
-fn vars(project: &Project, file: &str, out: Output) -> Result<ExitCode, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|cause| Failure::input(format!("{file}: {}", cause_text(&cause))))?;
-    let root = project.open()?;
-    let known = BTreeMap::from([("project-root".to_owned(), root.path().display().to_string())]);
-    let read = |path: &str| match root.locate(path) {
-        Located::Inside(path) => root
-            .read(&path)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok()),
-        Located::Outside(_) => None,
-    };
-    let resolved = workflow::resolve(&text, file, &known, &read)?;
-    if out.json {
-        let values: serde_json::Map<_, _> = resolved
-            .values
-            .iter()
-            .map(|(key, value)| (key.clone(), json!(value)))
-            .collect();
-        out.document(
-            &json!({"schema": "callsheet.vars/1", "values": values, "problems": resolved.problems}),
-        )?;
-    } else {
-        let lines = resolved
-            .values
-            .iter()
-            .map(|(key, value)| format!("{key}={value}\n"));
-        out.data(lines.collect::<String>())?;
-    }
-    for problem in &resolved.problems {
-        let place = problem
-            .line
-            .map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
-        out.warn(&format!("{place}: `{}`: {}", problem.key, problem.message));
-    }
-    if resolved.problems.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    Err(Failure::negative(format!(
-        "{} found",
-        count(resolved.problems.len(), "problem")
-    )))
 }

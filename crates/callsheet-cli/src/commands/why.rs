@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use callsheet::SourceMap;
 use callsheet::cache::Side;
+use callsheet::document::plain_words;
 use callsheet::reading::Reading;
 use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
 use callsheet_store::block_on;
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, cause_text, without_place};
+use crate::failure::{Failure, cause_text};
 use crate::options::{BudgetArgs, InputArgs};
 use crate::output::Output;
 use crate::project::Project;
@@ -246,9 +247,9 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn parse_map(path: &Path) -> Result<SourceMap, Failure> {
     serde_json::from_str(&read(path)?).map_err(|error| {
-        let (shown, message) = (path.display(), error.to_string());
-        let cause = without_place(&message);
-        Failure::input(format!("{shown}:{}: no source map: {cause}", error.line()))
+        let cause = plain_words(&error.to_string(), "an object");
+        let (shown, line) = (path.display(), error.line());
+        Failure::input(format!("{shown}:{line}: no source map: {cause}"))
     })
 }
 

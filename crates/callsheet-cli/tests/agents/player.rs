@@ -270,8 +270,8 @@ fn a_bad_script_is_refused_before_anything_is_done() {
     s.toml:4: unknown name `sya`, expected one of `say`, `think`, `call`, `run`, `write`, `replace`, `delete`, `wait_ms`, `usage`, `error`, `limit`, `stderr`, `raw`, `read_prompt`, `exit`, `crash`, `hang`
     s.toml:3: a step needs exactly one key, such as `say`
     s.toml:3: a step needs exactly one key, such as `say`
-    s.toml:4: invalid type: integer `1`, expected a string
-    s.toml:4: invalid value: integer `256`, expected a number from 0 to 255
+    s.toml:4: expected text, found `1`
+    s.toml:4: expected a whole number from 0 to 255, found `256`
     s.toml:3: unknown signal `STOP`, expected one of `ABRT`, `BUS`, `FPE`, `HUP`, `ILL`, `INT`, `KILL`, `PIPE`, `QUIT`, `SEGV`, `TERM`
     s.toml:3: only `true` makes sense here
     s.toml:4: unknown name `bad`, expected one of `quota`, `overload`, `auth`, `context`, `request`, `network`, `budget`, `turns`, `denied`, `cancelled`, `incomplete`, `environment`, `unknown`
@@ -328,7 +328,7 @@ fn a_recording_is_played_byte_by_byte() {
     error: r/ending.json: signal 19 does not end a process
     --- exit 2
     --- stderr
-    error: r/ending.json:1: invalid value: integer `300`, expected u8
+    error: r/ending.json:1: expected a whole number from 0 to 255, found `300`
     --- exit 2
     --- stderr
     error: r/ending.json:1: EOF while parsing an object

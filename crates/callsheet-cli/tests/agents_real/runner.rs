@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
@@ -16,13 +17,28 @@ use crate::model::{Model, ModelServer, Scenario};
 ///
 /// Its key is among its variables, so the CLI has a state directory of its own.
 pub(crate) fn runner(cli: Cli, program: &Path, model: &Model<'_>) -> String {
-    written(settings(cli, program, model))
+    written(&settings(cli, program, model))
 }
 
-/// Returns settings as the text of a `callsheet.toml`.
-pub(crate) fn written(settings: Value) -> String {
-    let table: toml::Table = serde_json::from_value(settings).unwrap();
-    toml::to_string_pretty(&table).unwrap()
+/// Returns settings as the text of a `callsheet.toml`, in their order.
+pub(crate) fn written(settings: &Value) -> String {
+    toml::to_string_pretty(&Plain(settings)).unwrap()
+}
+
+/// A value whose numbers are those of any format; those of JSON keep their digits, which TOML does not know.
+struct Plain<'a>(&'a Value);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(fields) => {
+                serializer.collect_map(fields.iter().map(|(name, field)| (name, Plain(field))))
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Plain)),
+            Value::Number(number) => number.as_i64().unwrap().serialize(serializer),
+            other => other.serialize(serializer),
+        }
+    }
 }
 
 /// Returns the same as a value.

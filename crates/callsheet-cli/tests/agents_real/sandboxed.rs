@@ -44,7 +44,7 @@ fn run(cli: Cli, isolate: &Value, permissions: Option<&str>) -> Option<(Desk, Ra
     if let Some(permissions) = permissions {
         runner.insert("permissions".to_owned(), json!(permissions));
     }
-    let desk = Desk::new(&written(settings));
+    let desk = Desk::new(&written(&settings));
     for (name, text) in users::files(cli) {
         desk.file_of_user(name, &text);
     }

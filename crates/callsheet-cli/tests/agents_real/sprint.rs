@@ -109,7 +109,7 @@ impl Sprint {
             let models = settings.pointer_mut(models).unwrap();
             models[REVIEW_MODEL] = models[MODEL].clone();
         }
-        let desk = Desk::new(&written(settings));
+        let desk = Desk::new(&written(&settings));
         Some(Self { cli, desk })
     }
 

@@ -50,7 +50,7 @@ impl Bench {
         runner.remove("permissions");
         let check = ["grep", "-qx", "three", "src/count.txt"];
         settings["checks"] = json!([{"name": "counts", "command": check}]);
-        let desk = Desk::new(&written(settings));
+        let desk = Desk::new(&written(&settings));
         desk.file("src/count.txt", BEFORE);
         desk.file("README.md", "read me\n");
         desk.commit("files");

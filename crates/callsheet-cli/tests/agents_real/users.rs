@@ -71,7 +71,7 @@ fn run(cli: Cli, isolate: Value) -> Option<(Desk, Ran, bool)> {
     let model = server.model(Scenario::Text);
     let mut settings = settings(cli, &program, &model);
     settings["runners"][cli.name()]["isolate"] = isolate;
-    let desk = Desk::new(&written(settings));
+    let desk = Desk::new(&written(&settings));
     for (name, text) in files(cli) {
         desk.file_of_user(name, &text);
     }

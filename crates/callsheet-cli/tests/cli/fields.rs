@@ -91,10 +91,10 @@ fn a_value_that_is_not_among_the_allowed() {
 fn a_negative_limit() {
     let args =
         words("compose injection -D command_name=x -D story_keys:=[] -D limits.error_bytes:=-1");
-    insta::assert_snapshot!(Project::new().callsheet(&args), @r"
+    insta::assert_snapshot!(Project::new().callsheet(&args), @"
     exit: 2
     --- stderr
-    error: `limits.error_bytes`: -1 is less than the minimum of 0
+    error: `limits.error_bytes`: expected a number from 0, found `-1`
     hint: `callsheet schema injection` prints what the recipe takes
     ");
 }

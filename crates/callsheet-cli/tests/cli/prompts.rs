@@ -282,7 +282,7 @@ fn layout_and_inputs_of_a_seal() {
     "#);
     let inputs = part("inputs").json();
     assert_eq!(inputs["schema"], "callsheet.inputs/1");
-    assert_eq!(inputs["root"][0], project.root().display().to_string());
+    assert_eq!(inputs["root"][0], "/@project");
     insta::assert_snapshot!(project.callsheet(&["show", "prompt", "--part", "layout"]), @"
     exit: 2
     --- stderr

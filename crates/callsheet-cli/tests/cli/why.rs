@@ -184,10 +184,10 @@ fn a_map_of_another_prompt() {
 fn a_file_that_is_no_map() {
     let project = composed();
     project.file("no-map.json", "{\n  \"spans\": 3\n}");
-    insta::assert_snapshot!(project.callsheet(&["why", "prompt.txt", "--source-map", "no-map.json", "--at", "0"]), @r"
+    insta::assert_snapshot!(project.callsheet(&["why", "prompt.txt", "--source-map", "no-map.json", "--at", "0"]), @"
     exit: 2
     --- stderr
-    error: no-map.json:2: no source map: invalid type: integer `3`, expected a sequence
+    error: no-map.json:2: no source map: expected a list, found `3`
     ");
 }
 

@@ -127,7 +127,7 @@ fn a_bad_event_is_refused_with_its_field() {
     insta::assert_snapshot!(with("task_id", "epic_id"), @"
     exit: 2
     --- stderr
-    error: the event: line 1 column 92: `epic_id` is there twice
+    error: the event: line 1: the key `epic_id` is there twice, first in line 1
     ");
     insta::assert_snapshot!(with("{\"tests\": 4}", "4"), @"
     exit: 2
@@ -142,7 +142,7 @@ fn a_bad_event_is_refused_with_its_field() {
     insta::assert_snapshot!(with("2}", "2"), @"
     exit: 2
     --- stderr
-    error: the event: line 2 column 91: EOF while parsing an object
+    error: the event: line 2: the text ends before the `}` of the object that begins in line 1
     ");
     insta::assert_snapshot!(log(&project, "[]"), @"
     exit: 2

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use callsheet::document::plain_words;
 use serde::{Deserialize, Serialize};
 
 use crate::launch::StopSignal;
@@ -140,9 +141,9 @@ impl Sheet {
             };
             merge(&mut table, &chosen);
         }
-        table
-            .try_into()
-            .map_err(|error: toml::de::Error| RunError::Input(error.message().to_owned()))
+        table.try_into().map_err(|error: toml::de::Error| {
+            RunError::Input(plain_words(error.message(), "a table"))
+        })
     }
 
     /// Reads a sheet as a table, with what a project changes of it.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use callsheet::document::plain_words;
 use serde::Deserialize;
 
 use super::{Finale, script};
@@ -26,8 +27,7 @@ pub fn play_recording(
     let text = std::fs::read(&name).map_err(|cause| cannot_read(&name, cause))?;
     let finale = serde_json::from_slice(&text)
         .map_err(|error| {
-            let text = error.to_string();
-            let what = text.split(" at line ").next().unwrap_or_default();
+            let what = plain_words(&error.to_string(), "an object");
             format!("{}:{}: {what}", name.display(), error.line())
         })
         .and_then(|ending| finale(&ending).map_err(|why| format!("{}: {why}", name.display())))

@@ -8,6 +8,7 @@ use serde_json::Value;
 use signal_hook::consts;
 use toml::Spanned;
 
+use callsheet::document::plain_words;
 use callsheet::sprint::Phase;
 
 use super::{Cue, edit};
@@ -305,10 +306,8 @@ fn plain(message: &str) -> String {
     if message.starts_with("wanted exactly 1 element") {
         return "a step needs exactly one key, such as `say`".to_owned();
     }
-    message
-        .replace('\n', ", ")
-        .replacen("unknown variant", "unknown name", 1)
-        .replacen("expected u8", "expected a number from 0 to 255", 1)
+    let message = message.replace('\n', ", ");
+    plain_words(&message, "a table").replacen("unknown value", "unknown name", 1)
 }
 
 fn line(lines: &[usize], span: Option<Range<usize>>) -> usize {

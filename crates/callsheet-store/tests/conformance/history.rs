@@ -97,7 +97,13 @@ pub(crate) fn composed(recipe: &Recipe, files: &BTreeMap<&str, String>) -> Seal 
         std::fs::write(file, text).unwrap();
     }
     let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
-    let (input, options) = (json!({"globs": ["**"]}), Options::default());
+    // A glob that matches no file is an error.
+    let globs = if files.is_empty() {
+        json!([])
+    } else {
+        json!(["**"])
+    };
+    let (input, options) = (json!({"globs": globs}), Options::default());
     let composition = compose(recipe, &input, &inputs, &options).unwrap();
     Seal::of(&composition, recipe, &input, &inputs, &options).unwrap()
 }

@@ -5,14 +5,14 @@
 
 mod json;
 mod number;
-pub(crate) mod words;
+mod words;
 pub(crate) mod yaml;
 
 use std::fmt;
 
 pub use json::json;
 pub use number::number;
-pub use words::{tagged, typed};
+pub use words::{plain_words, tagged, typed};
 pub use yaml::yaml;
 
 /// Why a text is not a document, and in which line.

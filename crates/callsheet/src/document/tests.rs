@@ -261,7 +261,7 @@ fn types_say_in_plain_words_what_they_want() {
         ),
         ("missing field `x`", "missing field `x`"),
     ] {
-        assert_eq!(words::serde(said, "a table"), meant);
+        assert_eq!(plain_words(said, "a table"), meant);
     }
 }
 

@@ -183,7 +183,7 @@ fn yaml_reason(error: &Error) -> String {
 pub fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Malformed> {
     counted(&mut value);
     serde_json::from_value(value)
-        .map_err(|error| Malformed::at(None, serde(&error.to_string(), "an object")))
+        .map_err(|error| Malformed::at(None, plain_words(&error.to_string(), "an object")))
 }
 
 /// Reads a field that is a tagged enum, as [`typed`] does.
@@ -209,7 +209,7 @@ fn counted(value: &mut Value) {
 /// Returns what a type says of a value that does not fit it; what it says of fields stays.
 ///
 /// `fields` is what a value with fields is called: an object in JSON, a table in TOML.
-pub(crate) fn serde(message: &str, fields: &str) -> String {
+pub fn plain_words(message: &str, fields: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or_default();
     let parts = |prefix: &str| message.strip_prefix(prefix)?.split_once(", expected ");
     if let Some((found, expected)) = parts("invalid type: ").or_else(|| parts("invalid value: ")) {

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::injection::{self, folder_path};
 use super::{Piece, Prepared};
 use crate::inputs::{FileText, Located, Root, TextRule};
-use crate::omission::{Omission, Refusal};
+use crate::omission::{Omission, Reason, Refusal};
 use crate::source::{lookup, strings};
 use crate::template::interpolate;
 use crate::trace::{Traced, Transform};
-use crate::workflow::{self, Resolved};
+use crate::workflow::{self, Names, Resolved};
 use crate::{Error, ErrorKind, Event};
 
 /// The file that makes a folder a workflow.
@@ -129,16 +129,20 @@ fn read(
 ) -> Result<(Piece, Value, Vec<Event>), Error> {
     let file = format!("{folder}/{FILE}");
     let text = read_text(root, &file)?.body.text().to_owned();
-    let mut known = given.clone();
-    known.insert("project-root".to_owned(), ".".to_owned());
+    let known = BTreeMap::from([("project-root".to_owned(), ".".to_owned())]);
     let config = |path: &str| match root.locate(path) {
-        Located::Inside(path) => read_text(root, &path)
-            .ok()
-            .map(|file| file.body.text().to_owned()),
-        Located::Outside(_) => None,
+        Located::Inside(path) => match read_text(root, &path) {
+            Ok(file) => Ok(file.body.text().to_owned()),
+            Err(error) => Err(error.detail().to_owned()),
+        },
+        Located::Outside(_) => Err(Reason::OutsideRoot.sentence().to_owned()),
     };
-    let resolved = workflow::resolve(&text, &file, &known, &config)?;
-    let mut events = problems(&resolved, &known, &file)?;
+    let names = Names {
+        given,
+        known: &known,
+    };
+    let resolved = workflow::resolve(&text, &file, names, &config)?;
+    let mut events = problems(&resolved, &file)?;
     let values = all_values(&resolved, given, &known);
     let path = instructions_path(folder, &file, &values, root)?;
     let instructions = read_text(root, &path)?;
@@ -161,6 +165,7 @@ fn read(
     let variables: Vec<Value> = resolved
         .values
         .iter()
+        .filter(|(key, _)| !resolved.supplied.contains(key))
         .map(|(key, _)| key.strip_prefix("variables.").unwrap_or(key))
         .filter_map(|name| Some(json!({"name": name, "value": shown(values.get(name)?)})))
         .collect();
@@ -189,34 +194,21 @@ fn all_values(
 }
 
 /// Turns what could not be resolved into events; a required variable without a value is an error.
-fn problems(
-    resolved: &Resolved,
-    known: &BTreeMap<String, String>,
-    file: &str,
-) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
-    for problem in &resolved.problems {
-        let name = problem
-            .key
-            .strip_prefix("variables.")
-            .unwrap_or(&problem.key);
-        if known.contains_key(name) {
-            continue;
-        }
-        // A key of a configuration file has no line, and is not a variable of the workflow.
-        let in_file = problem.line.is_some();
-        if in_file && !resolved.values.iter().any(|(key, _)| *key == problem.key) {
-            let detail = format!("the workflow requires `{name}`, which has no value");
-            return Err(Error::new(ErrorKind::BadInput, detail).at(file, problem.line));
-        }
-        let facts = [
-            ("file", Value::from(file)),
-            ("key", Value::from(problem.key.as_str())),
-        ];
-        let message = format!("{file}: `{}`: {}", problem.key, problem.message);
-        events.push(Event::new("workflow:unresolved", facts, message));
+fn problems(resolved: &Resolved, file: &str) -> Result<Vec<Event>, Error> {
+    if let Some(open) = resolved.open.iter().find(|open| open.required) {
+        let detail = format!("the workflow requires `{}`, which has no value", open.name);
+        return Err(Error::new(ErrorKind::BadInput, detail).at(file, open.line));
     }
-    Ok(events)
+    let event = |key: &str, what: &str| {
+        let facts = [("file", Value::from(file)), ("key", Value::from(key))];
+        let message = format!("{file}: `{key}`: {what}");
+        Event::new("workflow:unresolved", facts, message)
+    };
+    let open = resolved.open.iter();
+    let open = open.map(|open| event(&open.key, &format!("`{}` has no value", open.name)));
+    let problems = resolved.problems.iter();
+    let problems = problems.map(|problem| event(&problem.key, &problem.message));
+    Ok(open.chain(problems).collect())
 }
 
 fn instructions_path(

@@ -67,6 +67,15 @@ pub struct Seal {
     pub bodies: Bodies,
 }
 
+/// Tells whether composing again gave the same prompt and lost nothing more; details may name other paths.
+fn is_same(again: &Composition, composition: &Composition) -> bool {
+    let lost = |one: &Composition| {
+        let omissions = one.manifest.omissions.iter();
+        omissions.map(|lost| lost.reason).collect::<Vec<_>>()
+    };
+    again.text == composition.text && lost(again) == lost(composition)
+}
+
 impl Seal {
     /// Seals a composition; its inputs must have come from a disk that is watched.
     ///
@@ -88,7 +97,11 @@ impl Seal {
             compact(&composition.manifest),
             compact(&composition.source_map),
         ];
-        if !changed && !told.iter().any(|text| paths.are_in(text.as_bytes())) {
+        // From outside, `../shop/a.md` is a file of the project only as long as that is the name of its directory.
+        let mut asked = recipe.folder().values().map(Cow::from);
+        let from_outside = asked.any(|text| text.contains("../")) || compact(input).contains("../");
+        let named = told.iter().any(|text| paths.are_in(text.as_bytes()));
+        if !changed && !named && !from_outside {
             return Ok(Self::put(composition, recipe, hidden, options));
         }
         // Fingerprints of the input and what is told of paths are those of composing without the real path.
@@ -96,13 +109,12 @@ impl Seal {
             .input()
             .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
         Ok(match again {
-            Ok(again) if again.text == composition.text => {
-                Self::put(&again, recipe, hidden, options)
-            }
+            Ok(again) if is_same(&again, composition) => Self::put(&again, recipe, hidden, options),
             _ => Self::put(composition, recipe, sealed, options),
         })
     }
 
+    /// Puts the parts of a seal together.
     fn put(
         composition: &Composition,
         recipe: &Recipe,

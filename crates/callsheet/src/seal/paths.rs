@@ -21,10 +21,10 @@ pub const ROOT: &str = "/@project";
 /// ```
 /// use callsheet::seal::RootPaths;
 ///
-/// let paths = RootPaths::new(["/home/ann/shop"]);
-/// assert_eq!(paths.hide("cd /home/ann/shop/src"), "cd /@project/src");
-/// assert_eq!(paths.hide("file:%2Fhome%2Fann%2Fshop"), "file:/@project");
-/// assert_eq!(paths.hide("cd /home/ann"), "cd /home/ann");
+/// let paths = RootPaths::new(["/srv/ann/shop"]);
+/// assert_eq!(paths.hide("cd /srv/ann/shop/src"), "cd /@project/src");
+/// assert_eq!(paths.hide("file:%2Fsrv%2Fann%2Fshop"), "file:/@project");
+/// assert_eq!(paths.hide("cd /srv/ann"), "cd /srv/ann");
 /// ```
 #[derive(Clone, Default)]
 pub struct RootPaths(Option<Arc<Search>>);

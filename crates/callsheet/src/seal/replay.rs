@@ -89,6 +89,11 @@ impl Seal {
             sealed.hide_everywhere(paths);
         }
         let hidden = sealed.compose(&sealed.options()?)?;
+        if hidden.manifest()?.losses().count() > self.manifest()?.losses().count() {
+            return Err(damaged(
+                "it names the directory of the project from outside of it, as in `../NAME/file`",
+            ));
+        }
         if hidden.names(&all)? {
             return Err(damaged(
                 "it prints the path of the project, put together from parts",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::frontmatter;
 use crate::trace::{Origin, OriginKind, Traced};
 
@@ -80,6 +80,15 @@ impl Template {
             let text = &whole.text()[split.header];
             Some((split.body, frontmatter::read(file, text, &mut diagnostics)?))
         });
+        if frontmatter::is_unclosed(whole.text()) {
+            diagnostics.push(Diagnostic {
+                file: file.to_owned(),
+                line: Some(1),
+                kind: DiagnosticKind::Frontmatter,
+                message: "the frontmatter has no closing `---`, so the whole text is the body"
+                    .to_owned(),
+            });
+        }
         let (start, header) = found.unwrap_or_default();
         let stem = stem(file);
         let template = Self {

@@ -32,6 +32,25 @@ pub(super) fn split(text: &str) -> Option<Split> {
     None
 }
 
+/// Tells whether a text begins like a header that is never closed: a fence, and then a key.
+pub(super) fn is_unclosed(text: &str) -> bool {
+    let mut lines = text.split('\n');
+    let opens = lines.next().is_some_and(is_fence);
+    let first = lines.find(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    let is_key = first
+        .and_then(|line| line.split_once(':'))
+        .is_some_and(|(key, rest)| {
+            let word = key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+            word && !key.is_empty() && (rest.trim().is_empty() || rest.starts_with([' ', '\t']))
+        });
+    opens && is_key && split(text).is_none()
+}
+
 fn is_fence(line: &str) -> bool {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.trim_end_matches([' ', '\t']) == "---"
@@ -96,6 +115,12 @@ impl Reader<'_> {
     }
 
     fn header(&mut self, entries: &[Entry]) -> Header {
+        for (at, entry) in entries.iter().enumerate() {
+            if entries[..at].iter().any(|before| before.key == entry.key) {
+                let message = format!("`{}` is there twice; the last one counts", entry.key);
+                self.report(Some(entry.line), &message);
+            }
+        }
         let mut header = Header {
             name: self
                 .text(entries, "name")

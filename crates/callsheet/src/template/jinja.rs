@@ -201,10 +201,20 @@ impl Engine<'_> {
                     .expecting(found.unwrap_or_default(), files)
             }
             Kind::UndefinedError if !detail.is_empty() => bad(detail.to_owned()),
+            Kind::UnknownFilter => bad(unknown("filter", detail)),
+            Kind::UnknownTest => bad(unknown("test", detail)),
+            Kind::UnknownFunction => bad(unknown("function", detail)),
             kind if detail.is_empty() => bad(kind.to_string()),
             kind => bad(format!("{kind}: {detail}")),
         }
     }
+}
+
+/// Returns that there is no such thing, from what the engine says: `filter x is unknown`.
+fn unknown(what: &str, detail: &str) -> String {
+    let name = detail.strip_suffix(" is unknown").unwrap_or(detail);
+    let name = name.strip_prefix(what).unwrap_or(name).trim();
+    format!("no {what} named `{name}`")
 }
 
 /// Returns the one template name that the engine quotes in a sentence, in either kind of quotes.

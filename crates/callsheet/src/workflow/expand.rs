@@ -3,7 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::{CHAIN_LIMIT, Document, Problem, ProblemKind, TOTAL_LIMIT, VALUE_LIMIT};
+use super::{
+    CHAIN_LIMIT, Document, Names, Open, Problem, ProblemKind, Read, TOTAL_LIMIT, VALUE_LIMIT,
+};
+
+/// The block whose keys are names, too.
+const BLOCK: &str = "variables.";
 
 /// A key of one of the loaded files.
 type Key = (usize, String);
@@ -13,14 +18,18 @@ pub(super) struct Resolver<'a> {
     documents: Vec<Document>,
     /// The number of each configuration file that was asked for, or why there is none.
     loaded: BTreeMap<String, Result<usize, String>>,
-    known: &'a BTreeMap<String, String>,
-    read: &'a dyn Fn(&str) -> Option<String>,
+    names: Names<'a>,
+    read: Read<'a>,
     resolved: BTreeMap<Key, Option<Rc<str>>>,
     /// The keys being resolved, outermost first.
     chain: Vec<Key>,
     circular: BTreeSet<Key>,
     total: usize,
+    pub(super) open: Vec<Open>,
     pub(super) problems: Vec<Problem>,
+    /// The given names that were asked for.
+    pub(super) used: BTreeSet<String>,
+    pub(super) supplied: Vec<String>,
 }
 
 /// A name in braces, with what follows it.
@@ -32,22 +41,34 @@ pub(super) struct Reference<'t> {
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(
-        document: Document,
-        known: &'a BTreeMap<String, String>,
-        read: &'a dyn Fn(&str) -> Option<String>,
-    ) -> Self {
+    pub(super) fn new(names: Names<'a>, read: Read<'a>) -> Self {
         Self {
-            documents: vec![document],
+            documents: Vec::new(),
             loaded: BTreeMap::new(),
-            known,
+            names,
             read,
             resolved: BTreeMap::new(),
             chain: Vec::new(),
             circular: BTreeSet::new(),
             total: 0,
+            open: Vec::new(),
             problems: Vec::new(),
+            used: BTreeSet::new(),
+            supplied: Vec::new(),
         }
+    }
+
+    /// Adds a file, of which the first is the workflow file, and returns its number.
+    pub(super) fn add(&mut self, mut document: Document) -> usize {
+        let twice = std::mem::take(&mut document.twice);
+        let number = self.documents.len();
+        self.documents.push(document);
+        for (key, first) in twice {
+            let message =
+                format!("the key is there twice, first in line {first}; the last one counts");
+            self.report_at(&(number, key), ProblemKind::Duplicate, message);
+        }
+        number
     }
 
     /// Returns the value of a key of the workflow file.
@@ -62,11 +83,19 @@ impl<'a> Resolver<'a> {
             return value.clone();
         }
         let field = self.documents.get(key.0)?.fields.get(&key.1)?;
-        let Some(raw) = field.text.clone() else {
-            self.chain.push(key.clone());
-            let message = "a required variable has no default".to_owned();
-            self.report(ProblemKind::Unresolved, message);
-            self.chain.pop();
+        let text = field.text.clone();
+        let name = key.1.strip_prefix(BLOCK).unwrap_or(&key.1).to_owned();
+        let given = self.given(&key.1).or_else(|| self.given(&name));
+        if let Some(given) = given.filter(|_| key.0 == 0) {
+            if text.is_none() {
+                self.supplied.push(key.1.clone());
+            }
+            self.total = self.total.saturating_add(given.len());
+            self.resolved.insert(key, Some(Rc::clone(&given)));
+            return Some(given);
+        }
+        let Some(raw) = text else {
+            self.leave(&key, name, true);
             self.resolved.insert(key, None);
             return None;
         };
@@ -124,20 +153,60 @@ impl<'a> Resolver<'a> {
     }
 
     fn named(&mut self, name: &str) -> Option<Rc<str>> {
-        let document = self.chain.last().map_or(0, |key| key.0);
-        let key = (document, name.to_owned());
-        let known = self.known.get(name).map(|value| Rc::from(value.as_str()));
-        if !self.documents.get(document)?.fields.contains_key(name) {
-            if known.is_none() {
-                let message = format!("`{name}` has no value");
-                self.report(ProblemKind::Unresolved, message);
-            }
-            return known;
+        if let Some(given) = self.given(name) {
+            return Some(given);
         }
-        if self.chain.last() == Some(&key) && known.is_some() {
-            return known;
+        let own = self.chain.last()?.clone();
+        let known = self.names.known.get(name);
+        let known = known.map(|value| Rc::from(value.as_str()));
+        let document = self.documents.get(own.0)?;
+        let variable = format!("{BLOCK}{name}");
+        // An empty variable is one that the run fills.
+        let filled = |key: &str| document.fields.get(key).is_some_and(super::Field::has_text);
+        let keys = [
+            document.fields.contains_key(name).then_some(name),
+            filled(&variable).then_some(variable.as_str()),
+        ];
+        let mut keys = keys.into_iter().flatten();
+        let other = keys.clone().find(|key| *key != own.1);
+        // A key that names itself means what the name stands for elsewhere.
+        let key = match (other, keys.next()) {
+            (Some(key), _) => Some(key),
+            (None, Some(itself)) if known.is_none() => Some(itself),
+            _ => None,
+        };
+        if let Some(key) = key {
+            let key = key.to_owned();
+            return self.enter((own.0, key));
         }
-        self.enter(key)
+        let container = |key: &str| document.containers.get(key).copied();
+        if let Some(what) = container(name).or_else(|| container(&variable)) {
+            let message = format!("`{name}` is {what}, and only a text can stand in a text");
+            self.report(ProblemKind::NotText, message);
+        } else if known.is_none() {
+            self.leave(&own, name.to_owned(), false);
+        }
+        known
+    }
+
+    /// Returns the value that somebody gave to a name.
+    fn given(&mut self, name: &str) -> Option<Rc<str>> {
+        let given = self.names.given.get(name)?;
+        self.used.insert(name.to_owned());
+        Some(Rc::from(given.as_str()))
+    }
+
+    /// Notes that a name in the text of a key is left for the run, once.
+    fn leave(&mut self, key: &Key, name: String, required: bool) {
+        let open = Open {
+            name,
+            key: key.1.clone(),
+            line: self.line_of(key),
+            required,
+        };
+        if !self.open.contains(&open) {
+            self.open.push(open);
+        }
     }
 
     /// Returns the value of a key on the way of resolving another one.
@@ -155,14 +224,28 @@ impl<'a> Resolver<'a> {
     }
 
     fn config(&mut self, path: &str, key: &str) -> Option<Rc<str>> {
-        let document = match self.load(path) {
-            Ok(document) => document,
-            Err(message) => {
+        let document = match (self.load(path), left_open(path)) {
+            (Ok(document), _) => document,
+            (Err(_), Some(name)) => {
+                let own = self.chain.last()?.clone();
+                self.leave(&own, name.to_owned(), false);
+                return None;
+            }
+            (Err(message), None) => {
                 self.report(ProblemKind::MissingConfig, message);
                 return None;
             }
         };
-        if !self.documents.get(document)?.fields.contains_key(key) {
+        let Document {
+            fields, containers, ..
+        } = self.documents.get(document)?;
+        if let Some(what) = containers.get(key) {
+            let message =
+                format!("`{key}` of `{path}` is {what}, and only a text can stand in a text");
+            self.report(ProblemKind::NotText, message);
+            return None;
+        }
+        if !fields.contains_key(key) {
             let message = format!("`{path}` has no key `{key}`");
             self.report(ProblemKind::MissingKey, message);
             return None;
@@ -175,12 +258,12 @@ impl<'a> Resolver<'a> {
             return loaded.clone();
         }
         let loaded = match (self.read)(path).map(|text| Document::parse(&text)) {
-            None => Err(format!("cannot read `{path}`")),
-            Some(Err(error)) => Err(format!("`{path}` cannot be used: {}", error.reason)),
-            Some(Ok(document)) => {
-                self.documents.push(document);
-                Ok(self.documents.len() - 1)
-            }
+            Err(why) => Err(format!("cannot read `{path}`: it {why}")),
+            Ok(Err(error)) => Err(match error.line {
+                Some(line) => format!("`{path}` cannot be used: line {line}: {}", error.reason),
+                None => format!("`{path}` cannot be used: {}", error.reason),
+            }),
+            Ok(Ok(document)) => Ok(self.add(document)),
         };
         self.loaded.insert(path.to_owned(), loaded.clone());
         loaded
@@ -204,15 +287,16 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Returns the line of a key of the workflow file.
+    fn line_of(&self, key: &Key) -> Option<usize> {
+        let document = self.documents.first().filter(|_| key.0 == 0)?;
+        document.fields.get(&key.1).map(|field| field.line)
+    }
+
     fn report_at(&mut self, key: &Key, kind: ProblemKind, message: String) {
-        let fields = self.documents.first().map(|document| &document.fields);
-        let line = (key.0 == 0)
-            .then(|| fields.and_then(|fields| fields.get(&key.1)))
-            .flatten()
-            .map(|field| field.line);
         let problem = Problem {
             key: key.1.clone(),
-            line,
+            line: self.line_of(key),
             kind,
             message,
         };
@@ -258,6 +342,15 @@ pub(super) fn reference(raw: &str, open: usize) -> Option<Reference<'_>> {
         config_key: Some(key),
         end: close + 2 + key.len(),
     })
+}
+
+/// Returns the first name in a path that has no value.
+fn left_open(path: &str) -> Option<&str> {
+    let opens = path.match_indices('{').map(|(at, _)| at);
+    opens
+        .filter_map(|at| reference(path, at))
+        .map(|reference| reference.name)
+        .next()
 }
 
 fn is_name(c: char) -> bool {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::expand::reference;
-use super::{TOTAL_LIMIT, resolve};
+use super::{Names, Read, TOTAL_LIMIT, resolve};
 use crate::template::placeholders;
 use crate::{Error, ErrorKind};
 
@@ -25,7 +25,7 @@ pub struct Filled {
 /// use std::collections::BTreeMap;
 ///
 /// let values = BTreeMap::from([("story_key".to_owned(), "2a-1".to_owned()), ("dir".to_owned(), "out".to_owned())]);
-/// let filled = callsheet::workflow::fill("{dir}/{{story_key}}.md {else} {{other}}", "i.md", &values, &|_| None)?;
+/// let filled = callsheet::workflow::fill("{dir}/{{story_key}}.md {else} {{other}}", "i.md", &values, &|_| Err("is gone".to_owned()))?;
 /// assert_eq!(filled.text, "out/2a-1.md {else} {{other}}");
 /// assert_eq!(filled.missing, ["other"]);
 /// # Ok::<(), callsheet::Error>(())
@@ -34,7 +34,7 @@ pub fn fill(
     text: &str,
     file: &str,
     values: &BTreeMap<String, String>,
-    read: &dyn Fn(&str) -> Option<String>,
+    read: Read<'_>,
 ) -> Result<Filled, Error> {
     let mut parts: Vec<(Range<usize>, &str)> = Vec::new();
     let configured = configured(text, file, values, read)?;
@@ -86,7 +86,7 @@ fn configured<'t>(
     text: &'t str,
     file: &str,
     values: &BTreeMap<String, String>,
-    read: &dyn Fn(&str) -> Option<String>,
+    read: Read<'_>,
 ) -> Result<BTreeMap<(&'t str, &'t str), String>, Error> {
     let asked: BTreeSet<(&str, &str)> = references(text)
         .into_iter()
@@ -98,8 +98,15 @@ fn configured<'t>(
     let lines: Vec<String> = lines
         .map(|(nth, (name, key))| format!("v{nth}: \"{{{name}}}:{key}\""))
         .collect();
-    let resolved = resolve(&lines.join("\n"), file, values, read)?;
-    let failed = |key: &String| resolved.problems.iter().any(|problem| problem.key == *key);
+    let names = Names {
+        given: &BTreeMap::new(),
+        known: values,
+    };
+    let resolved = resolve(&lines.join("\n"), file, names, read)?;
+    let failed = |key: &String| {
+        resolved.problems.iter().any(|problem| problem.key == *key)
+            || resolved.open.iter().any(|open| open.key == *key)
+    };
     let found = resolved.values.iter().zip(asked);
     Ok(found
         .filter(|((key, _), _)| !failed(key))
@@ -136,8 +143,11 @@ mod tests {
             .into()
     }
 
-    fn read(path: &str) -> Option<String> {
-        (path == "c.yaml").then(|| "out: '{b}/x'\nlang: German\n".to_owned())
+    fn read(path: &str) -> Result<String, String> {
+        match path {
+            "c.yaml" => Ok("out: '{b}/x'\nlang: German\n".to_owned()),
+            _ => Err("does not exist".to_owned()),
+        }
     }
 
     #[test]

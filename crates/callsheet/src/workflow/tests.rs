@@ -13,8 +13,33 @@ fn known() -> BTreeMap<String, String> {
 }
 
 fn resolved(text: &str, config: &str) -> Resolved {
-    let read = |path: &str| (path == "/p/_bmad/bmm/config.yaml").then(|| config.to_owned());
-    resolve(text, "workflow.yaml", &known(), &read).unwrap()
+    resolved_with(text, config, &[])
+}
+
+fn resolved_with(text: &str, config: &str, given: &[(&str, &str)]) -> Resolved {
+    let read = |path: &str| match path {
+        "/p/_bmad/bmm/config.yaml" => Ok(config.to_owned()),
+        _ => Err("does not exist".to_owned()),
+    };
+    let given = given.iter();
+    let given = given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let names = Names {
+        given: &given.collect(),
+        known: &known(),
+    };
+    resolve(text, "workflow.yaml", names, &read).unwrap()
+}
+
+fn open(resolved: &Resolved) -> Vec<String> {
+    let open = resolved.open.iter();
+    open.map(|open| {
+        let line = open
+            .line
+            .map_or_else(|| "-".to_owned(), |line| line.to_string());
+        let required = if open.required { " required" } else { "" };
+        format!("{line} {}: {}{required}", open.key, open.name)
+    })
+    .collect()
 }
 
 fn pairs(resolved: &Resolved) -> Vec<(&str, &str)> {
@@ -122,16 +147,170 @@ variables:
     assert_eq!(
         problems(&resolved),
         [
-            "3 a Unresolved: `nope` has no value",
             "4 b MissingKey: `/p/_bmad/bmm/config.yaml` has no key `gone`",
-            "5 c MissingConfig: cannot read `/gone.yaml`",
-            "6 d Unresolved: `none_source` has no value",
-            "- bad Unresolved: `y` has no value",
-            "10 variables.story_key Unresolved: a required variable has no default",
+            "5 c MissingConfig: cannot read `/gone.yaml`: it does not exist",
         ]
     );
-    let kinds = serde_json::to_value(resolved.problems[2].kind).unwrap();
+    assert_eq!(
+        open(&resolved),
+        [
+            "3 a: nope",
+            "6 d: none_source",
+            "- bad: y",
+            "10 variables.story_key: story_key required",
+        ]
+    );
+    let kinds = serde_json::to_value(resolved.problems[1].kind).unwrap();
     assert_eq!(kinds, "missing_config");
+}
+
+#[test]
+fn variables_of_the_block_are_names() {
+    let text = "\
+name: sprint
+default_output_file: '{status_file}'
+tests: '{test_dir}/{name}'
+title: '{story_title}'
+both: '{name}'
+itself: '{itself}'
+ids: '{tasks} {variables}'
+variables:
+  status_file: '{artifacts}/status.yaml'
+  artifacts: '{project-root}/out'
+  test_dir: {description: where, default: '{project-root}/tests'}
+  story_title: ''
+  name: '{name}-x'
+  itself: block
+  need: {description: d, required: true}
+  may: {description: d}
+tasks: [a]
+";
+    let resolved = resolved(text, "");
+    assert_eq!(
+        pairs(&resolved),
+        [
+            ("name", "sprint"),
+            ("default_output_file", "/p/out/status.yaml"),
+            ("tests", "/p/tests/sprint"),
+            ("title", "{story_title}"),
+            ("both", "sprint"),
+            ("itself", "block"),
+            ("ids", "{tasks} {variables}"),
+            ("variables.status_file", "/p/out/status.yaml"),
+            ("variables.artifacts", "/p/out"),
+            ("variables.test_dir", "/p/tests"),
+            ("variables.story_title", ""),
+            ("variables.name", "sprint-x"),
+            ("variables.itself", "block"),
+            ("tasks.0", "a"),
+        ]
+    );
+    assert_eq!(
+        open(&resolved),
+        ["4 title: story_title", "15 variables.need: need required"]
+    );
+    assert_eq!(
+        problems(&resolved),
+        [
+            "7 ids NotText: `tasks` is a list, and only a text can stand in a text",
+            "7 ids NotText: `variables` is a mapping, and only a text can stand in a text",
+        ]
+    );
+}
+
+#[test]
+fn given_values_win_and_are_not_looked_into() {
+    let text = "\
+date: system-generated
+file: '{out}/{story_id}-{date}.md'
+out: '{config_source}:out'
+config_source: '{project-root}/_bmad/bmm/config.yaml'
+variables:
+  story_key: ''
+  need: {required: true}
+";
+    let given = [
+        ("date", "2026-01-02"),
+        ("story_id", "{out}"),
+        ("story_key", "2a-1"),
+        ("need", "N"),
+        ("unknown", "U"),
+    ];
+    let resolved = resolved_with(text, "out: '{story_id}'", &given);
+    assert_eq!(
+        pairs(&resolved),
+        [
+            ("date", "2026-01-02"),
+            ("file", "{out}/{out}-2026-01-02.md"),
+            ("out", "{out}"),
+            ("config_source", "/p/_bmad/bmm/config.yaml"),
+            ("variables.story_key", "2a-1"),
+            ("variables.need", "N"),
+        ]
+    );
+    assert_eq!((open(&resolved), problems(&resolved)), (vec![], vec![]));
+    assert_eq!(resolved.unused, ["unknown"]);
+}
+
+#[test]
+fn what_is_there_as_something_else_than_text_is_told_as_such() {
+    let text = "\
+config_source: '{project-root}/_bmad/bmm/config.yaml'
+module_source: '{project-root}/{module}/config.yaml'
+a: '{config_source}:list'
+b: '{config_source}:map'
+c: '{config_source}:map.deep'
+d: '{config_source}:empty'
+e: '{module_source}:key'
+f: '{config_source}:list.0'
+";
+    let config = "list: [x, y]\nmap: {deep: 1}\nempty: {}\n";
+    let resolved = resolved(text, config);
+    assert_eq!(
+        pairs(&resolved)[4..],
+        [
+            ("c", "1"),
+            ("d", "{config_source}:empty"),
+            ("e", "{module_source}:key"),
+            ("f", "x"),
+        ]
+    );
+    let told = |key: &str, what: &str| {
+        format!(
+            "NotText: `{key}` of `/p/_bmad/bmm/config.yaml` is {what}, and only a text can stand in a text"
+        )
+    };
+    assert_eq!(
+        problems(&resolved),
+        [
+            format!("3 a {}", told("list", "a list")),
+            format!("4 b {}", told("map", "a mapping")),
+            format!("6 d {}", told("empty", "a mapping")),
+        ]
+    );
+    assert_eq!(open(&resolved), ["2 module_source: module", "7 e: module"]);
+}
+
+#[test]
+fn keys_that_are_there_twice_are_told() {
+    let text = "a: 1\nb: {c: 1, c: 2}\na: 2\nconfig_source: '{project-root}/_bmad/bmm/config.yaml'\nd: '{config_source}:k'\n";
+    let resolved = resolved(text, "k: x\nk: 'y'\n");
+    assert_eq!(
+        pairs(&resolved)[..2],
+        [("a", "2"), ("b.c", "2")],
+        "the last one counts"
+    );
+    let twice = |line: usize| {
+        format!("Duplicate: the key is there twice, first in line {line}; the last one counts")
+    };
+    assert_eq!(
+        problems(&resolved),
+        [
+            format!("2 b.c {}", twice(2)),
+            format!("3 a {}", twice(1)),
+            format!("- k {}", twice(1)),
+        ]
+    );
 }
 
 #[test]
@@ -218,7 +397,11 @@ fn bombs_are_refused() {
 #[test]
 fn malformed_files_are_bad_input() {
     let told = |text: &str| {
-        let error = resolve(text, "w.yaml", &known(), &|_| None).unwrap_err();
+        let names = Names {
+            given: &BTreeMap::new(),
+            known: &known(),
+        };
+        let error = resolve(text, "w.yaml", names, &|_| Err(String::new())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadInput);
         error.to_string()
     };
@@ -270,7 +453,8 @@ proptest! {
     #[test]
     fn nothing_panics(text in any::<String>(), soup in "([a-c]: ['\"]?[{}a-c:_.é]{0,12}['\"]?\n){0,5}") {
         for text in [text, soup] {
-            let _ = resolve(&text, "w.yaml", &known(), &|_| Some(text.clone()));
+            let names = Names { given: &known(), known: &known() };
+            let _ = resolve(&text, "w.yaml", names, &|_| Ok(text.clone()));
             epic_id(&text);
         }
     }

@@ -208,6 +208,8 @@ proptest! {
         let recipe = Recipe::parse("mine", "recipes/mine", folder.into()).unwrap();
         let again = if texts[0] { task.as_str() } else { "" };
         let globs = if texts[1] { json!(["."]) } else { json!([]) };
+        // A glob that matches no file is an error.
+        prop_assume!(globs == json!([]) || files.iter().any(|(name, _)| name != ".hidden"));
         let input = json!({"joined": joined, "task": task, "again": again, "globs": globs});
         let inputs = Inputs::new(Root::open(project.root()).unwrap());
         let composition = compose(&recipe, &input, &inputs, &Options::default()).unwrap();

@@ -37,8 +37,6 @@ struct Rules {
     within: usize,
     git: Option<Gitignore>,
     prompt: Option<Gitignore>,
-    /// Whether it is a repository of its own: git's rules from above end here.
-    repository: bool,
 }
 
 /// A folder that is still to be read.
@@ -185,9 +183,8 @@ impl Rules {
             }
         };
         let (git, prompt) = (rules(GITIGNORE), rules(PROMPTIGNORE));
-        let repository = has(".git");
         // A deep tree without rules has no long chain of them.
-        if git.is_none() && prompt.is_none() && !repository {
+        if git.is_none() && prompt.is_none() {
             return Arc::clone(&ahead.rules);
         }
         let length = ahead.path.as_os_str().len();
@@ -196,7 +193,6 @@ impl Rules {
             within: length + usize::from(length > 0),
             git,
             prompt,
-            repository,
         })
     }
 
@@ -204,16 +200,12 @@ impl Rules {
     fn leave_out(&self, path: &Path, is_folder: bool, hidden: bool) -> bool {
         let mut above = Some(self);
         let (mut by_git, mut by_prompt) = (None, None);
-        let mut in_repository = true;
         let bytes = path.as_os_str().as_bytes();
         while let Some(rules) = above {
             let inner = bytes.get(rules.within..).unwrap_or(bytes);
             let inner = Path::new(OsStr::from_bytes(inner));
             by_prompt = by_prompt.or_else(|| verdict(rules.prompt.as_ref(), inner, is_folder));
-            if in_repository {
-                by_git = by_git.or_else(|| verdict(rules.git.as_ref(), inner, is_folder));
-                in_repository = !rules.repository;
-            }
+            by_git = by_git.or_else(|| verdict(rules.git.as_ref(), inner, is_folder));
             above = rules.above.as_deref();
         }
         let is_hidden = || {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use crate::document::plain_words;
 use crate::task::{Approval, CheckStatus};
 use crate::{Error, ErrorKind};
 
@@ -123,7 +124,7 @@ impl RunInput {
             return Err(bad(detail));
         }
         let mut input: Self = serde_json::from_value(Value::Object(fields.clone()))
-            .map_err(|error| bad(error.to_string()))?;
+            .map_err(|error| bad(plain_words(&error.to_string(), "an object")))?;
         // A number that is read through a type loses the way in which its exponent was written.
         let given = |object: &str, name: &str| fields.get(object)?.get(name).cloned();
         if let Some(id) = given("task", "id") {

@@ -214,7 +214,7 @@ fn mistakes_beside_the_recipe_file_are_told_with_their_own_file() {
         (
             "in.json",
             "{\n  \"properties\": {\n    \"a\": {\"type\": \"strng\"}\n  }\n}",
-            "recipes/mine/in.json:3: bad JSON Schema: \"strng\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "recipes/mine/in.json:3: bad JSON Schema: `properties.a.type`: `strng` has none of the allowed forms",
         ),
         (
             "a.md",

@@ -23,7 +23,6 @@ fn headers_are_found_by_line() {
         ("--- \t\nname: t\n---\nB", "t", "B"),
         ("", "f", ""),
         ("---", "f", "---"),
-        ("---\nname: t\nB", "f", "---\nname: t\nB"),
         ("---\nname: t\n---\nA\n\n---\n\nB", "t", "A\n\n---\n\nB"),
         ("---\nname: t\ndescription: a --- b\n---\nB", "t", "B"),
         ("---name: t---B", "f", "---name: t---B"),
@@ -91,6 +90,33 @@ fn a_header_that_is_no_mapping_is_text() {
 }
 
 #[test]
+fn a_header_that_is_not_closed_is_text_and_told() {
+    for text in [
+        "---\nname: t\nvariables: [a]\n\nHello {{a}}\n",
+        "\u{feff}---\r\n\r\nname:\r\n",
+        "--- \n# a comment\nengine: jinja\n---- \nB",
+    ] {
+        let (template, problems) = parse(text);
+        assert_eq!(template.name, "f");
+        assert!(template.body.text().starts_with("---"), "{text:?}");
+        assert_eq!(
+            problems,
+            ["f.md:1: the frontmatter has no closing `---`, so the whole text is the body"],
+            "{text:?}"
+        );
+    }
+    for text in [
+        "---\n",
+        "---\nA line, and then.\n",
+        "---\n\n# Title\n",
+        "----\nname: t\n",
+        "---",
+    ] {
+        assert_eq!(parse(text).1, Vec::<String>::new(), "{text:?}");
+    }
+}
+
+#[test]
 fn names_are_taken_as_written() {
     for (written, name) in [
         ("123", "123"),
@@ -108,13 +134,18 @@ fn names_are_taken_as_written() {
         ("~", "f"),
         ("null", "f"),
         ("\"\"", "f"),
-        ("a\nname: b", "b"),
         ("\tt", "t"),
     ] {
         let (template, problems) = parse(&format!("---\nname: {written}\n---\nB"));
         assert_eq!(template.name, name, "{written}");
         assert_eq!(problems, Vec::<String>::new());
     }
+    let (template, problems) = parse("---\nname: a\ncategory: c\nname: b\n---\nB");
+    assert_eq!(template.name, "b");
+    assert_eq!(
+        problems,
+        ["f.md:4: `name` is there twice; the last one counts"]
+    );
     let (template, problems) = parse("---\ncategory: c\nname: [a]\n---\nB");
     assert_eq!(
         (template.name.as_str(), template.category.as_str()),

@@ -125,13 +125,14 @@ fn errors_name_the_line_in_the_file() {
         (
             "{{ debug() }}",
             json!({}),
-            "t.md:4: unknown function: debug is unknown",
+            "t.md:4: no function named `debug`",
         ),
         (
             "{{ 'a'|nope }}",
             json!({}),
-            "t.md:4: unknown filter: filter nope is unknown",
+            "t.md:4: no filter named `nope`",
         ),
+        ("{{ 1 is nope }}", json!({}), "t.md:4: no test named `nope`"),
         (
             "a\n{% if %}",
             json!({}),
