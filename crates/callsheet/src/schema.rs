@@ -153,9 +153,6 @@ impl Schema {
                 type_name(instance)
             )),
             ValidationErrorKind::Enum { options } => none_of(&here, instance, options),
-            ValidationErrorKind::MinLength { .. } | ValidationErrorKind::MinItems { limit: 1 } => {
-                bad(format!("{here} must not be empty"))
-            }
             ValidationErrorKind::Pattern { .. } if is_blank(instance) => {
                 let how = if instance.as_str() == Some("") {
                     "empty"

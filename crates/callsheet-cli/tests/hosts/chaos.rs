@@ -70,7 +70,10 @@ impl<'a> Chaos<'a> {
                 self.team.story()
             );
             let host = usize::try_from(self.chance.below(HOSTS.len() as u64)).unwrap();
+            // A fast machine may be done before chance has had its turn.
             match self.chance.below(30) {
+                _ if self.kills == 0 => self.kill(host),
+                _ if self.cuts == 0 => self.pull(host),
                 0 | 1 => self.kill(host),
                 2 => self.pull(host),
                 _ => {}

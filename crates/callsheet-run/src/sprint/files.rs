@@ -15,14 +15,11 @@ use super::board_file::{BOARD_LOCK, PATIENCE};
 use super::context::{make, write};
 use super::{Crew, Layout};
 use crate::git::values;
-use crate::workspace::Ground;
+use crate::workspace::{GIVEN, Ground};
 use crate::{RunError, lock};
 
 /// The most bytes of an artifact.
 const LIMIT: u64 = 16 << 20;
-
-/// What ends the name of the note of what a worktree was given.
-const GIVEN: &str = "given";
 
 /// How the names of files begin that are about to be written; one that was killed leaves them.
 pub(super) const TEMPORARY: &str = ".callsheet-";
@@ -106,17 +103,14 @@ fn below(root: &Path, directory: &str) -> Vec<String> {
 /// What a worktree was given, by path, so that a change of an agent can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Given {
-    /// The making of the worktree that it is about.
-    stamp: String,
     files: BTreeMap<String, String>,
 }
 
 impl Given {
-    /// Returns what a worktree was given; nothing where it was made anew since.
+    /// Returns what a worktree was given since it was made.
     pub(super) fn of(ground: &Ground) -> Option<Self> {
         let text = std::fs::read_to_string(ground.note(GIVEN)).ok()?;
-        let given: Self = serde_json::from_str(&text).ok()?;
-        (given.stamp == ground.stamp()).then_some(given)
+        serde_json::from_str(&text).ok()
     }
 
     /// Returns the paths of the files.
@@ -128,11 +122,6 @@ impl Given {
     pub(super) fn is_same(&self, path: &str, bytes: &[u8]) -> bool {
         self.files.get(path) == Some(&Fingerprint::of(bytes).to_string())
     }
-
-    /// Forgets what a worktree was given that is gone.
-    pub(super) fn forget(ground: &Ground) {
-        let _ = std::fs::remove_file(ground.note(GIVEN));
-    }
 }
 
 /// Gives a new worktree what the main checkout has and git has not.
@@ -141,10 +130,7 @@ pub(super) fn give(root: &Path, ground: &Ground, files: Files<'_>) -> Result<(),
         return Ok(());
     }
     let (from, to) = (open(root)?, open(ground.path())?);
-    let mut given = Given {
-        stamp: ground.stamp(),
-        files: BTreeMap::new(),
-    };
+    let mut given = Given::default();
     let mut paths = files.artifacts(root);
     paths.extend(files.own().map(str::to_owned));
     for path in paths {

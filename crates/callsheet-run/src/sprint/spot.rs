@@ -9,7 +9,7 @@ use callsheet::scope::{ScopeSnapshot, ScopeSources};
 use callsheet::sprint::machine::Rules;
 
 use super::driver::Stage;
-use super::files::{self, Files, Given};
+use super::files::{self, Files};
 use crate::RunError;
 use crate::git::unless_failed;
 use crate::repository::Repository;
@@ -142,9 +142,7 @@ impl<'a> Spot<'a> {
                 locked.delete_ref(&name, &kept)?;
             }
         }
-        Given::forget(ground);
-        ground.forget();
-        Ok(())
+        ground.forget()
     }
 
     /// Returns the ref that keeps what was not committed.

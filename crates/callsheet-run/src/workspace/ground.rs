@@ -4,7 +4,6 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,9 +168,17 @@ impl Ground {
             .join(format!("{}.{what}", self.name))
     }
 
-    /// Removes the note that a worktree is set up which is gone.
-    pub(crate) fn forget(&self) {
-        let _ = std::fs::remove_file(self.note(super::READY));
+    /// Removes the notes about a worktree that is gone: that it is set up, and what it was given.
+    pub(crate) fn forget(&self) -> Result<(), RunError> {
+        for what in [super::READY, super::GIVEN] {
+            match std::fs::remove_file(self.note(what)) {
+                Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(RunError::refused("cannot forget a worktree", cause));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Tells whether there is anything to look at.
@@ -180,14 +187,6 @@ impl Ground {
         let has_files =
             std::fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some());
         has_files && self.admin.join("HEAD").is_file()
-    }
-
-    /// Tells this making of the worktree from all others.
-    pub(crate) fn stamp(&self) -> String {
-        std::fs::metadata(&self.path).map_or_else(
-            |_| String::new(),
-            |found| format!("{} {}\n", found.dev(), found.ino()),
-        )
     }
 
     /// Runs git in the worktree.

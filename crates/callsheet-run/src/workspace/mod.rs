@@ -30,6 +30,9 @@ const WORKTREES: &str = "worktrees";
 /// What ends the name of the note that a worktree is set up.
 const READY: &str = "ready";
 
+/// What ends the name of the note of what a sprint gave a worktree.
+pub(crate) const GIVEN: &str = "given";
+
 /// What ends the name of the note that a worktree is being made.
 const MAKING: &str = "making";
 
@@ -141,20 +144,15 @@ impl Workspace {
             let locked = repository.lock(site.home)?;
             self.make(&locked, wanted, &exclude, note)?;
         }
-        if !self.is_set_up() {
+        if !ground.note(READY).exists() {
             copy::copy(site, ground, note)?;
             let is_touched = wanted.restore.is_some();
             copy::set_up(site, ground, wanted.sandbox.filter(|_| is_touched))?;
-            std::fs::write(ground.note(READY), ground.stamp()).map_err(|cause| {
+            std::fs::write(ground.note(READY), "").map_err(|cause| {
                 RunError::refused("cannot note that the worktree is set up", cause)
             })?;
         }
         apply::read_only(ground, &write)
-    }
-
-    fn is_set_up(&self) -> bool {
-        let noted = std::fs::read_to_string(self.ground.note(READY)).ok();
-        noted.as_deref() == Some(self.ground.stamp().as_str())
     }
 
     /// Tells whether somebody was killed before all files of a new worktree were there; nobody has worked in it.
@@ -173,6 +171,7 @@ impl Workspace {
         let making = ground.note(MAKING);
         let refused = |cause| RunError::refused("cannot note that a worktree is made", cause);
         std::fs::write(&making, "").map_err(refused)?;
+        ground.forget()?;
         if !ground.is_there() {
             clear(ground, note)?;
             let start = ground.start(wanted)?;
