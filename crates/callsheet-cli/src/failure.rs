@@ -98,7 +98,7 @@ impl Failure {
 impl From<callsheet::Error> for Failure {
     fn from(error: callsheet::Error) -> Self {
         let code = match error.kind() {
-            ErrorKind::Unreadable => REFUSED,
+            ErrorKind::Unreadable | ErrorKind::Untrusted => REFUSED,
             _ => INPUT,
         };
         let failure = Self::new(code, error.to_string());

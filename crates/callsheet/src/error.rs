@@ -24,6 +24,8 @@ pub enum ErrorKind {
     NoChange,
     /// A glob of the input matches no file.
     NoMatch,
+    /// A file belongs to a user whose word is not taken.
+    Untrusted,
 }
 
 /// Where in which file an error was found.

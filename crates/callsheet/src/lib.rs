@@ -142,6 +142,7 @@ pub mod manifest;
 pub mod mounts;
 pub mod observe;
 pub mod omission;
+mod outside;
 pub mod package;
 pub mod policy;
 pub mod prepare;
@@ -167,7 +168,8 @@ pub mod trace;
 pub mod workflow;
 
 pub use builder::{
-    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, packaged,
+    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, TEMPLATES,
+    packaged,
 };
 pub use compose::{
     Budget, Composition, Draft, Inputs, Message, Options, Prompt, assemble, compose, draft,

@@ -70,6 +70,8 @@ fn two_attempts_by_id() {
       B: layer task: input:who:1
 
     advice: move layer `task` behind layer `code`: saves 30 tokens
+    --- stderr
+    warning: `callsheet/recipes/review` stands in the place of the built-in recipe `review`; `--built-in` takes that one
     ");
     insta::assert_snapshot!(project.callsheet(&["cache", &one]), @"
     exit: 0

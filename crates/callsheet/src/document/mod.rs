@@ -5,6 +5,7 @@
 
 mod json;
 mod number;
+mod toml;
 mod words;
 pub(crate) mod yaml;
 
@@ -12,6 +13,7 @@ use std::fmt;
 
 pub use json::json;
 pub use number::number;
+pub use toml::keep_digits;
 pub use words::{plain_words, tagged, typed};
 pub use yaml::yaml;
 

@@ -17,6 +17,7 @@ pub use readings::{Bodies, Readings};
 pub use resolve::{Found, Listing};
 pub use root::{Disk, MAX_FILE_BYTES, Root};
 
+use crate::Error;
 use crate::omission::{Reason, Refusal};
 use crate::template::TemplateSet;
 use crate::trace::{Origin, OriginKind, Traced};
@@ -96,7 +97,16 @@ impl TextRule {
 ///
 /// What is there and cannot be taken has a diagnostic, the folder itself too.
 pub fn read_templates(disk: &Disk, folder: &Path) -> TemplateSet {
-    match disk.find(folder) {
+    templates_at(disk.find(folder), folder)
+}
+
+/// Reads the templates of a folder below a root; a link that leads out of the root is followed by nobody.
+pub fn read_templates_below(disk: &Disk, root: &Path, relative: &str) -> TemplateSet {
+    templates_at(disk.find_below(root, relative), Path::new(relative))
+}
+
+fn templates_at(found: Result<Option<Root>, Error>, folder: &Path) -> TemplateSet {
+    match found {
         Ok(Some(root)) => templates_of(&root),
         Ok(None) => TemplateSet::default(),
         Err(error) => {

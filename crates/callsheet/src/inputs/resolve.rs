@@ -98,8 +98,30 @@ impl Folder {
         Ok(Self { real, folder })
     }
 
+    /// Opens a folder below this one, if there is one; no link leads out on the way.
+    pub(super) fn find_below(&self, relative: &str) -> Result<Option<Self>, Refusal> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        match self.open_beneath(relative.as_ref(), flags) {
+            Ok(folder) => Ok(Some(Self {
+                real: self.real.join(relative),
+                folder,
+            })),
+            Err(refusal) if refusal.reason == Reason::Missing => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     /// Reads a file by its path relative to the root.
     pub(super) fn read(&self, relative: impl AsRef<Path>, max: u64) -> Result<Vec<u8>, Refusal> {
+        self.read_owned(relative, max).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads a file by its path relative to the root, and tells which user it belongs to.
+    pub(super) fn read_owned(
+        &self,
+        relative: impl AsRef<Path>,
+        max: u64,
+    ) -> Result<(Vec<u8>, u32), Refusal> {
         let file = self.open_beneath(relative.as_ref(), OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
         let size = check(&stat, max)?;
@@ -108,7 +130,7 @@ impl Folder {
         while bytes.len() as u64 <= max {
             bytes.reserve(1);
             match rustix::io::read(&file, spare_capacity(&mut bytes)) {
-                Ok(0) => return Ok(bytes),
+                Ok(0) => return Ok((bytes, stat.st_uid)),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(refusal(errno)),
             }

@@ -91,6 +91,24 @@ impl Disk {
         Ok(found?.map(|folder| self.root(given, folder)))
     }
 
+    /// Opens a folder below another as a root, if there is one; a link that leads out is an error.
+    pub(crate) fn find_below(&self, root: &Path, relative: &str) -> Result<Option<Root>, Error> {
+        let given = resolve::absolute(&root.join(relative))?;
+        if let Kind::Sealed(readings) = &self.0 {
+            return Ok(Root::sealed(given, readings).ok());
+        }
+        let outer = Folder::find(&resolve::absolute(root)?)?;
+        let found = outer.map(|outer| outer.find_below(relative)).transpose();
+        let found = found.map_err(|refusal| {
+            let mut error = Error::new(ErrorKind::Unreadable, "cannot open the folder");
+            error = error.at(given.display().to_string(), None);
+            error.because(refusal.reason.sentence())
+        });
+        let found = found.map(Option::flatten);
+        self.keep_opened(&given, found.as_ref().ok().and_then(Option::as_ref));
+        Ok(found?.map(|folder| self.root(given, folder)))
+    }
+
     /// Keeps what became of opening a folder, where answers are kept.
     fn keep_opened(&self, given: &Path, opened: Option<&Folder>) {
         if let Kind::Watched(kept) = &self.0 {
@@ -256,6 +274,14 @@ impl Root {
         let answer = folder.read(relative, self.max_file_bytes);
         self.keep(|readings, root| readings.file(root, relative, answer.as_deref()));
         answer
+    }
+
+    /// Reads a file of the disk that is no part of a prompt, and tells which user it belongs to.
+    pub(crate) fn read_owned(&self, relative: &str, max: u64) -> Result<(Vec<u8>, u32), Refusal> {
+        match &self.ground {
+            Ground::Disk(folder) => folder.read_owned(relative, max),
+            Ground::Sealed(_) | Ground::Nothing => Err(Refusal::new(Reason::Missing)),
+        }
     }
 
     /// Takes note that what was read is no text, so that it need not be kept.

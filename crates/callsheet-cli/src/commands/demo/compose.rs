@@ -19,7 +19,7 @@ use crate::commands::init::{SETTINGS, set_up};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Output, Talk, write_file};
-use crate::project::Project;
+use crate::project::{Preference, Project};
 use crate::settings::FILE;
 use crate::{report, sandbox, store};
 
@@ -136,7 +136,13 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
     make_project(folder)?;
     let shown = folder.display();
     say(out, &format!("A small project stands in {shown}\n\n"))?;
-    let mut project = Project::find(Some(folder))?;
+    let mut project = Project::find(
+        Some(folder),
+        Preference {
+            built_in: false,
+            out,
+        },
+    )?;
     own_store(&mut project, out);
     let (mut documents, mut ids) = (Vec::new(), Vec::new());
     for (number, step) in STEPS.iter().enumerate() {
