@@ -171,7 +171,9 @@ pub use builder::{
     FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, TEMPLATES,
     packaged,
 };
-pub use compose::{Budget, Composition, Inputs, Message, Options, Prompt, assemble, compose};
+pub use compose::{
+    Budget, Composition, Draft, Inputs, Message, Options, Prompt, assemble, compose, draft,
+};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;

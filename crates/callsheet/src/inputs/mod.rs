@@ -46,14 +46,33 @@ pub enum TextRule {
 impl FileText {
     /// Reads a file below a root; `shown` is the name it gets in the prompt.
     pub fn read(root: &Root, relative: &str, shown: &str, rule: TextRule) -> Result<Self, Refusal> {
-        let bytes = root.read(relative)?;
-        let text = rule
-            .text(bytes)
-            .map_err(|refusal| root.refuse(relative, refusal))?;
+        let text = read_text(root, relative, rule)?;
         let source = Origin::new(OriginKind::File, shown, &text);
         let body = Traced::normalised(text, &source);
         Ok(Self { body, source })
     }
+
+    /// Reads a file below a root without its fingerprint, if nothing of the root is put on record.
+    pub(crate) fn read_to_print(
+        root: &Root,
+        relative: &str,
+        shown: &str,
+        rule: TextRule,
+    ) -> Result<Self, Refusal> {
+        if root.is_recorded() {
+            return Self::read(root, relative, shown, rule);
+        }
+        let text = read_text(root, relative, rule)?;
+        let source = Origin::unrecorded(OriginKind::File, shown, text.len());
+        let body = Traced::normalised(text, &source);
+        Ok(Self { body, source })
+    }
+}
+
+fn read_text(root: &Root, relative: &str, rule: TextRule) -> Result<String, Refusal> {
+    let bytes = root.read(relative)?;
+    rule.text(bytes)
+        .map_err(|refusal| root.refuse(relative, refusal))
 }
 
 impl TextRule {

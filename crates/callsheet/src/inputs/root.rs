@@ -121,6 +121,7 @@ impl Disk {
             real: folder.real().to_owned(),
             given,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Disk(folder),
             disk: self.clone(),
         }
@@ -164,6 +165,7 @@ pub struct Root {
     given: PathBuf,
     real: PathBuf,
     max_file_bytes: u64,
+    recorded: bool,
     ground: Ground,
     disk: Disk,
 }
@@ -189,6 +191,7 @@ impl Root {
             real: given.clone(),
             given,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Nothing,
             disk: Disk::default(),
         })
@@ -204,6 +207,7 @@ impl Root {
             given,
             real,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Sealed(folder),
             disk: Disk(Kind::Sealed(Arc::clone(readings))),
         })
@@ -219,6 +223,18 @@ impl Root {
     pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
         self.max_file_bytes = bytes;
         self
+    }
+
+    /// Takes no fingerprints of files that are only printed, for a prompt that nobody puts on record.
+    #[must_use]
+    pub(crate) fn unrecorded(mut self) -> Self {
+        self.recorded = false;
+        self
+    }
+
+    /// Tells whether all files below it get fingerprints.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorded
     }
 
     /// Returns the size above which a file is refused.

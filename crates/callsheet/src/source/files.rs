@@ -207,7 +207,7 @@ impl Wanted {
 
     fn read(&self, root: &Root, rule: TextRule) -> Result<FileText, Refusal> {
         match &self.place {
-            Place::Inside(path) => FileText::read(root, path, path, rule),
+            Place::Inside(path) => FileText::read_to_print(root, path, path, rule),
             Place::Outside(path, shown) => read_outside(path, shown, root, rule),
             Place::Refused(_) => Err(Refusal::new(Reason::OutsideRoot)
                 .because(format!("set `{ALLOW_OUTSIDE}` to take it anyway"))),
