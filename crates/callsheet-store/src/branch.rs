@@ -62,7 +62,9 @@ impl Store {
                 return Ok(false);
             }
             // No two of a task have the same time.
-            let at = there.map_or(0, |there| there + 1).max(tx.now()?);
+            let at = there
+                .map_or(0, |there| there.saturating_add(1))
+                .max(tx.now()?);
             let columns = [key.into(), at.into(), (&refs).into(), (&*bundle).into()];
             let mark = mark_of(&columns);
             let facts = [

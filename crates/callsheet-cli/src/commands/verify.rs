@@ -10,12 +10,11 @@ use callsheet_store::{Bundle, Finding, Head, Store, StoreError, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, cause_text};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::progress;
 use crate::project::Project;
 use crate::report::count;
 use crate::store;
-use crate::table::one_line;
 
 /// Prove that nothing in the store was changed: every fingerprint is derived again
 ///

@@ -1,6 +1,7 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
 mod adapters;
+mod bounds;
 mod bundle;
 mod bundles;
 mod carried;

@@ -13,6 +13,15 @@ struct Step {
     then: fn(&mut dyn Tx) -> Result<(), StoreError>,
 }
 
+impl Step {
+    fn sql(&self, dialect: Dialect) -> &'static str {
+        match dialect {
+            Dialect::Sqlite => self.sqlite,
+            Dialect::Postgres => self.postgres,
+        }
+    }
+}
+
 /// Reads the two files of a step.
 macro_rules! step {
     ($name:literal) => {
@@ -59,16 +68,44 @@ pub(crate) fn refuse_newer(store: &str, found: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Returns the names of the tables that a schema has.
+pub(crate) fn tables(dialect: Dialect, schema: i64) -> Vec<&'static str> {
+    let seen = usize::try_from(schema).unwrap_or(0);
+    let mut names = Vec::new();
+    for line in STEPS
+        .iter()
+        .take(seen)
+        .flat_map(|step| step.sql(dialect).lines())
+    {
+        if let Some(rest) = line.strip_prefix("create table ") {
+            names.extend(rest.split([' ', '(']).next());
+        } else if let Some(rest) = line.strip_prefix("drop table ") {
+            names.retain(|name| *name != rest.trim_end_matches(';'));
+        }
+    }
+    names
+}
+
 /// Takes the steps that a schema has not seen. Whoever calls holds the lock for it and writes the number down.
 pub(crate) fn advance(tx: &mut dyn Tx, found: i64) -> Result<(), StoreError> {
     let seen = usize::try_from(found).unwrap_or(0);
     for step in STEPS.iter().skip(seen) {
-        let sql = match tx.dialect() {
-            Dialect::Sqlite => step.sqlite,
-            Dialect::Postgres => step.postgres,
-        };
-        tx.batch(sql)?;
+        tx.batch(step.sql(tx.dialect()))?;
         (step.then)(tx)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_those_of_the_steps() {
+        assert_eq!(tables(Dialect::Postgres, 1), ["project", "setting"]);
+        for schema in 0..=KNOWN {
+            let both = [Dialect::Sqlite, Dialect::Postgres].map(|dialect| tables(dialect, schema));
+            assert_eq!(both[0], both[1], "schema {schema}");
+        }
+    }
 }

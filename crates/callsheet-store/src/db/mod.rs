@@ -56,6 +56,9 @@ pub(crate) trait Tx {
     /// Runs several statements without values.
     fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
 
+    /// Lets the statements of this transaction take longer than others, because they go through whole tables.
+    fn unhurried(&mut self) -> Result<(), StoreError>;
+
     /// Runs a query and returns all rows.
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();

@@ -49,9 +49,12 @@ mod prompts;
 mod runs;
 mod schema;
 mod search;
+mod server;
 mod settings;
+mod silence;
 mod tasks;
 mod together;
+mod traces;
 mod travel;
 mod travel_tasks;
 

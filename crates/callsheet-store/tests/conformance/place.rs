@@ -77,7 +77,7 @@ impl Place {
 
     /// Connects to the server behind the back of the store.
     pub(crate) fn client(&self) -> postgres::Client {
-        postgres::Client::connect(&self.text, postgres::NoTls).unwrap()
+        client(&self.text)
     }
 
     /// Runs a statement behind the back of the store and returns how many rows it changed.
@@ -86,8 +86,7 @@ impl Place {
             let connection = rusqlite::Connection::open(&self.text).unwrap();
             return connection.execute(sql, []).unwrap() as u64;
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
-        client.execute(sql, &[]).unwrap()
+        self.client().execute(sql, &[]).unwrap()
     }
 
     /// Returns the numbers of one column.
@@ -98,7 +97,7 @@ impl Place {
             let rows = statement.query_map([], |row| row.get(0)).unwrap();
             return rows.map(Result::unwrap).collect();
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
+        let mut client = self.client();
         let sql = format!("select n::bigint from ({sql}) as found (n)");
         let rows = client.query(&sql, &[]).unwrap();
         rows.iter().map(|row| row.get(0)).collect()
@@ -115,8 +114,7 @@ impl Place {
             let connection = rusqlite::Connection::open(&self.text).unwrap();
             return connection.query_row(sql, [], |row| row.get(0)).unwrap();
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
-        client.query_one(sql, &[]).unwrap().get(0)
+        self.client().query_one(sql, &[]).unwrap().get(0)
     }
 
     /// Returns bytes as the database writes them.
@@ -201,9 +199,17 @@ pub(crate) fn server() -> Option<String> {
     server
 }
 
+/// Connects to a server and finds the tables of a store first.
+pub(crate) fn client(url: &str) -> postgres::Client {
+    let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
+    client
+        .batch_execute("set statement_timeout = 0; set default_transaction_read_only = off; set search_path = callsheet, public")
+        .unwrap();
+    client
+}
+
 fn admin(server: &str, sql: &str) {
-    let mut client = postgres::Client::connect(server, postgres::NoTls).unwrap();
-    client.batch_execute(sql).unwrap();
+    client(server).batch_execute(sql).unwrap();
 }
 
 /// Tells whoever reads the output of the test why it did nothing; in CI nothing is skipped.

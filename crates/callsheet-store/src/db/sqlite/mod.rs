@@ -1,9 +1,13 @@
 //! SQLite: one thread writes, a few read, and each commit is on the disk before anybody hears of it.
 
 mod fault;
+mod log;
 mod open;
+mod reserve;
 mod state;
 mod threads;
+mod traces;
+mod vacuum;
 mod watch;
 
 use std::sync::Arc;
@@ -149,6 +153,11 @@ impl Tx for Session<'_> {
         self.connection
             .execute_batch(sql)
             .map_err(|error| told(self.store, &error))
+    }
+
+    fn unhurried(&mut self) -> Result<(), StoreError> {
+        // Nobody else has to answer.
+        Ok(())
     }
 }
 
