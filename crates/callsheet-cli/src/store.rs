@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use callsheet::{Reason, Seal};
 use callsheet_run::drive;
 use callsheet_store::{
-    Access, Id, Location, Options, Project as Kept, Run, SealedPrompt, Store, StoreError, block_on,
+    Access, Head, Id, Location, Options, Project as Kept, Run, SealedPrompt, Store, StoreError,
+    block_on,
 };
 
 use crate::failure::Failure;
@@ -116,6 +117,14 @@ pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
     let found = block_on(store.find_project(&name))?;
     let project = found.ok_or_else(|| nothing_sealed(store.location()))?;
     Ok(Opened { store, project })
+}
+
+/// Returns the head of the history of a project, if the store has that project.
+pub(crate) fn head(project: &Project, store: &Store) -> Result<Option<Head>, StoreError> {
+    let found = block_on(store.find_project(&name(project, store.location())))?;
+    found
+        .map(|project| block_on(store.head(&project)))
+        .transpose()
 }
 
 /// Opens the store of a project for reading, if anything was ever sealed there.

@@ -36,6 +36,7 @@ mod batch;
 mod body;
 mod branch;
 mod bundle;
+mod chain;
 mod claim;
 mod db;
 mod error;
@@ -67,6 +68,7 @@ pub use branch::Branch;
 pub use bundle::{
     AnnotationDocument, Bundle, Bundled, BundledRun, Imported, Lines, RunDocument, TaskDocument,
 };
+pub use chain::Head;
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};

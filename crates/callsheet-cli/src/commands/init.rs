@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::omission::Refusal;
-use callsheet::{Reason, Root};
+use callsheet::{Reason, Root, TEMPLATES};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
-use crate::project::{RECIPES, TEMPLATES};
+use crate::project::RECIPES;
 use crate::settings::FILE;
 
 /// The settings file of a new project.

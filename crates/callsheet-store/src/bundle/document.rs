@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::about::{AnnotationDocument, TaskDocument};
 use crate::log::{LARGEST_RECORD, StoredRecord, Stream};
+use crate::mark::digits;
 use crate::run::RunKind;
 use crate::{Id, StoreError};
 
@@ -217,15 +218,6 @@ fn is_plain(character: char) -> bool {
 /// Tells whether a time is one that a clock can have, however late.
 pub(super) fn is_time(at: i64) -> bool {
     at >= 0
-}
-
-fn digits(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    let pairs = bytes
-        .iter()
-        .map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    pairs.flatten().collect()
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {

@@ -3,12 +3,14 @@
 //! A step that has been released never changes; a change of the schema is a new step at the end.
 
 use super::{Dialect, Tx};
-use crate::StoreError;
+use crate::{StoreError, chain};
 
 /// One step: the same for both databases, in their own words.
 struct Step {
     sqlite: &'static str,
     postgres: &'static str,
+    /// What SQL cannot say, afterwards.
+    then: fn(&mut dyn Tx) -> Result<(), StoreError>,
 }
 
 impl Step {
@@ -23,9 +25,13 @@ impl Step {
 /// Reads the two files of a step.
 macro_rules! step {
     ($name:literal) => {
+        step!($name, |_| Ok(()))
+    };
+    ($name:literal, $then:expr) => {
         Step {
             sqlite: include_str!(concat!("../../migrations/sqlite/", $name, ".sql")),
             postgres: include_str!(concat!("../../migrations/postgres/", $name, ".sql")),
+            then: $then,
         }
     };
 }
@@ -39,6 +45,7 @@ const STEPS: &[Step] = &[
     step!("0005-request"),
     step!("0006-task"),
     step!("0007-batch"),
+    step!("0008-chain", chain::make),
 ];
 
 /// The schema that this program writes.
@@ -84,6 +91,7 @@ pub(crate) fn advance(tx: &mut dyn Tx, found: i64) -> Result<(), StoreError> {
     let seen = usize::try_from(found).unwrap_or(0);
     for step in STEPS.iter().skip(seen) {
         tx.batch(step.sql(tx.dialect()))?;
+        (step.then)(tx)?;
     }
     Ok(())
 }

@@ -13,6 +13,8 @@ mod value;
 use std::fmt::Write as _;
 
 pub(crate) use job::{Closure, Job, Queue};
+pub(crate) use migrate::KNOWN;
+pub(crate) use sqlite::fresh;
 pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
 

@@ -150,6 +150,11 @@ impl Place {
         for table in ["journal", "batch"] {
             self.raw(&format!("drop table {table}"));
         }
+        self.set_schema(schema);
+    }
+
+    /// Says which schema the store has.
+    pub(crate) fn set_schema(&self, schema: i64) {
         if self.is_sqlite() {
             self.raw(&format!("pragma user_version = {schema}"));
         } else {

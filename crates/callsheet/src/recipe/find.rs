@@ -28,6 +28,11 @@ impl Found {
         }
     }
 
+    /// Tells whether it stands in the place of one that comes with the library.
+    pub fn is_shadow(&self) -> bool {
+        matches!(self, Self::Own(recipe) if built_in(&recipe.name).is_some())
+    }
+
     /// Returns the words for where it is from.
     pub fn home(&self) -> &str {
         match self {

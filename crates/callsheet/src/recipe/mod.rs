@@ -26,6 +26,7 @@ pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
 use self::uses::Uses;
+use crate::document;
 use crate::omission::Reason;
 use crate::prepare::Preparation;
 use crate::redact::Level;
@@ -182,6 +183,7 @@ impl Recipe {
 
     /// Checks an input against the schema and fills in its defaults.
     pub fn check(&self, input: &Value) -> Result<Map<String, Value>, Error> {
+        document::check_depth(input)?;
         self.schema.apply(input)
     }
 
@@ -210,12 +212,12 @@ impl Recipe {
         &self,
         name: Option<&str>,
         fields: &Map<String, Value>,
-    ) -> Result<Frame, Error> {
+    ) -> Result<&Frame, Error> {
         let Some(name) = name else {
-            return Ok(Frame::default());
+            return Ok(&frame::NONE);
         };
         let name = crate::source::fill(name, fields);
-        self.frames.get(&name).cloned().ok_or_else(|| {
+        self.frames.get(&name).ok_or_else(|| {
             let detail = format!("no frame named `{name}` in recipe `{}`", self.name);
             Error::new(ErrorKind::BadRecipe, detail)
                 .expecting(&name, self.frames.keys())
