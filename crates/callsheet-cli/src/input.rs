@@ -153,7 +153,15 @@ fn definition(define: &str) -> Result<(&str, Value), Failure> {
 }
 
 fn bad(define: &str, why: &str) -> Failure {
-    Failure::input(format!("`-D {define}`: {why}"))
+    /// The characters of a definition that are shown.
+    const SHOWN: usize = 80;
+    let shown: String = define.chars().take(SHOWN).collect();
+    let rest = if shown.len() < define.len() {
+        "…"
+    } else {
+        ""
+    };
+    Failure::input(format!("`-D {shown}{rest}`: {why}"))
         .hint("write `-D key=text` or `-D key:=json`, with dots for fields in fields")
 }
 
@@ -163,6 +171,9 @@ fn set(fields: &mut Map<String, Value>, define: &str) -> Result<(), Failure> {
     let mut steps: Vec<&str> = key.split('.').collect();
     if steps.iter().any(|step| step.is_empty()) {
         return Err(bad(define, "the key is empty"));
+    }
+    if steps.len() > document::DEPTH_LIMIT {
+        return Err(bad(define, &document::too_deep()));
     }
     let last = steps.pop().unwrap_or_default();
     let mut object = fields;

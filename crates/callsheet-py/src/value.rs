@@ -4,16 +4,13 @@
 
 use std::fmt;
 
-use callsheet::document;
+use callsheet::document::{self, DEPTH_LIMIT, too_deep};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use serde_json::{Map, Value};
-
-/// The most values within values; a value that holds itself meets it too.
-const MOST_LEVELS: usize = 128;
 
 /// A step from a value to one inside it.
 enum Step {
@@ -83,11 +80,9 @@ impl Converter {
         if value.is_instance_of::<PyFloat>() {
             return self.number::<PyFloat>(value).map(Some);
         }
-        if self.path.len() >= MOST_LEVELS {
-            let told = format!(
-                "`{}`: more than {MOST_LEVELS} values within values",
-                self.name
-            );
+        // A value that holds itself meets the limit, too.
+        if self.path.len() >= DEPTH_LIMIT {
+            let told = format!("`{}`: {}", self.name, too_deep());
             return Err(PyValueError::new_err(told));
         }
         // Snapshots: a list or dict that another thread changes meanwhile does no harm.

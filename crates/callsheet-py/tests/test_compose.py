@@ -199,7 +199,7 @@ def test_inputs_that_are_no_json(input: Any, error: type[Exception], message: st
 def test_a_value_within_itself_is_refused() -> None:
     circle: list[Any] = []
     circle.append(circle)
-    with pytest.raises(ValueError, match="^`input`: more than 128 values within values$"):
+    with pytest.raises(ValueError, match="^`input`: nested more than 32 levels deep$"):
         compose("layers", {"tools": circle})
 
 

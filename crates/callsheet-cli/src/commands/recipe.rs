@@ -9,7 +9,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{Output, one_line, write_file};
 use crate::project::{Found, Project, RECIPES};
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -149,13 +149,12 @@ fn show(found: &Found, out: Output) -> Result<ExitCode, Failure> {
         table.row(cells.into_iter().chain([when]));
     }
     let files: Vec<&str> = recipe.folder().keys().map(String::as_str).collect();
+    let head = format!("{} ({}): {}", recipe.name, found.home(), recipe.description);
     out.text(&format!(
-        "{} ({}): {}\n{}\nfiles: {}\n\n{}",
-        recipe.name,
-        found.home(),
-        recipe.description,
+        "{}\n{}\nfiles: {}\n\n{}",
+        one_line(&head),
         recipe.fingerprint,
-        files.join(", "),
+        one_line(&files.join(", ")),
         table.render()
     ))?;
     Ok(ExitCode::SUCCESS)
@@ -214,7 +213,10 @@ fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, F
         let known = own.contains_key(name) || built_in(name).is_some();
         match project.recipe(name) {
             Err(failure) if !known => return Err(failure),
-            Ok(found) => problems.extend(findings(found.recipe(), found.home())),
+            Ok(found) => {
+                let found = findings(found.recipe(), found.home()).into_iter();
+                problems.extend(found.map(|problem| one_line(&problem)));
+            }
             Err(failure) => problems.push(failure.text()),
         }
     }

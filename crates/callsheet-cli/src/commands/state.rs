@@ -14,9 +14,8 @@ use serde_json::json;
 
 use crate::failure::{Failure, did_you_mean};
 use crate::input::{defined, not_read};
-use crate::output::{Output, write_file};
+use crate::output::{Output, one_line, write_file};
 use crate::project::Project;
-use crate::table::one_line;
 
 /// Show or change the state of a run
 ///

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::input::defined;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -252,7 +252,7 @@ fn check(templates: &TemplateSet, home: &str, out: Output) -> Result<ExitCode, F
         out.document(&json!({"schema": "callsheet.check/1", "checked": templates.iter().count(), "problems": problems}))?;
     } else {
         for problem in &problems {
-            out.text(&format!("{home}/{problem}\n"))?;
+            out.text(&format!("{}\n", one_line(&format!("{home}/{problem}"))))?;
         }
     }
     verdict(templates.iter().count(), "template", problems.len(), out)

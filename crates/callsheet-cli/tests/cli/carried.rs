@@ -16,11 +16,9 @@ fn explanations_of_a_sealed_prompt_are_those_of_its_composition() {
         // What was read is no longer there.
         project.file("rules.md", "Other rules.\n");
         for sealed in [id.as_str(), bundle] {
-            assert_eq!(
-                project.run(&[before, &[sealed], after].concat()),
-                composed,
-                "{sealed}"
-            );
+            let explained = project.run(&[before, &[sealed], after].concat());
+            assert_eq!(explained.code(), composed.code(), "{}", said(&explained));
+            assert_eq!(explained.text(), composed.text(), "{sealed}");
         }
         project.file("rules.md", "Never push to main.\nRun the checks.\n");
     };
@@ -70,8 +68,6 @@ fn two_attempts_by_id() {
       B: layer task: input:who:1
 
     advice: move layer `task` behind layer `code`: saves 30 tokens
-    --- stderr
-    warning: `callsheet/recipes/review` stands in the place of the built-in recipe `review`; `--built-in` takes that one
     ");
     insta::assert_snapshot!(project.callsheet(&["cache", &one]), @"
     exit: 0

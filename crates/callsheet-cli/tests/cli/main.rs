@@ -1,6 +1,7 @@
 //! The program as a user meets it: arguments and files in; exit code, stdout and stderr out.
 
 mod adapters;
+mod bounds;
 mod bundle;
 mod bundles;
 mod carried;
@@ -12,6 +13,7 @@ mod fields;
 mod files;
 mod gc;
 mod handed_over;
+mod heads;
 mod help;
 mod hostile;
 mod hostile_bundles;

@@ -4,4 +4,8 @@
 #[expect(dead_code, reason = "other tests use what these do not")]
 mod project;
 
+#[path = "../cli/bundles.rs"]
+mod bundles;
+
 mod projects;
+mod terminal;

@@ -4,11 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Malformed;
 use super::number::number;
-
-/// How deep values may nest.
-const DEPTH_LIMIT: usize = 128;
+use super::{DEPTH_LIMIT, Malformed, too_deep};
 
 /// Returns the value of a JSON text; a byte order mark may stand before it.
 ///
@@ -78,9 +75,7 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
         self.skip_blanks();
         match self.peek() {
-            Some(b'{' | b'[') if depth == DEPTH_LIMIT => {
-                Err(self.malformed(format!("more than {DEPTH_LIMIT} values within values")))
-            }
+            Some(b'{' | b'[') if depth == DEPTH_LIMIT => Err(self.malformed(too_deep())),
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
             Some(b'"') => self.string().map(Value::String),

@@ -11,11 +11,46 @@ pub(crate) mod yaml;
 
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::{Error, ErrorKind};
+
 pub use json::json;
 pub use number::number;
 pub use toml::keep_digits;
 pub use words::{plain_words, tagged, typed};
 pub use yaml::yaml;
+
+/// How many levels of lists and objects a value may have, whatever it comes from.
+///
+/// It leaves room for the documents that a value is put into, and for what reads those.
+pub const DEPTH_LIMIT: usize = 32;
+
+/// Returns what is wrong with a value that is nested too deep.
+pub fn too_deep() -> String {
+    format!("nested more than {DEPTH_LIMIT} levels deep")
+}
+
+/// Fails for an input that is nested too deep, with the name of the field.
+pub(crate) fn check_depth(input: &Value) -> Result<(), Error> {
+    fn exceeds(value: &Value, left: usize) -> bool {
+        match value {
+            Value::Array(items) => left == 0 || items.iter().any(|item| exceeds(item, left - 1)),
+            Value::Object(fields) => {
+                left == 0 || fields.values().any(|field| exceeds(field, left - 1))
+            }
+            _ => false,
+        }
+    }
+    let mut fields = input.as_object().into_iter().flatten();
+    match fields.find(|(_, field)| exceeds(field, DEPTH_LIMIT - 1)) {
+        Some((name, _)) => {
+            let detail = format!("`{name}`: {}", too_deep());
+            Err(Error::new(ErrorKind::BadInput, detail))
+        }
+        None => Ok(()),
+    }
+}
 
 /// Why a text is not a document, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize as _, Deserializer};
 use serde_json::{Number, Value};
 use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
 
-use super::Malformed;
+use super::{Malformed, too_deep};
 
 /// What the YAML parser says, and what it means; the first that its message contains counts.
 const YAML: &[(&str, &str)] = &[
@@ -145,6 +146,10 @@ fn yaml_reason(error: &Error) -> String {
         }
         Error::UnknownAnchor { .. } => "`*` stands for a name that has no `&` above it".to_owned(),
         Error::UnsupportedTag { tag, .. } => format!("the tag `{tag}` is not known"),
+        Error::Budget {
+            breach: BudgetBreach::Depth { .. },
+            ..
+        } => too_deep(),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
@@ -162,7 +167,7 @@ fn yaml_reason(error: &Error) -> String {
         error => {
             let message = error.to_string();
             if message.starts_with("recursion limit") {
-                return "too large or too deeply nested".to_owned();
+                return too_deep();
             }
             if let Some(character) = message.strip_prefix("unexpected character: `") {
                 let character = character.chars().next().unwrap_or_default();
@@ -227,6 +232,9 @@ pub fn plain_words(message: &str, fields: &str) -> String {
     }
     if message.starts_with("data did not match any variant") {
         return "none of the allowed forms fits".to_owned();
+    }
+    if message.contains("recursion limit") || message.contains("max recursion depth") {
+        return too_deep();
     }
     message.to_owned()
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
 
 use super::number::number;
-use super::{Malformed, words};
+use super::{DEPTH_LIMIT, Malformed, words};
 
 /// A value and the line it stands in, counted from 1.
 #[derive(Debug)]
@@ -41,9 +41,6 @@ pub(crate) struct Entry {
     pub(crate) at: Range<usize>,
     pub(crate) value: Node,
 }
-
-/// How deep values may nest. Each level costs the parser's stack dearly; its own limit does not fit a small thread.
-const DEPTH_LIMIT: usize = 32;
 
 /// Returns the tree of the one document in `text`; nothing if there are only comments and blanks.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, Malformed> {

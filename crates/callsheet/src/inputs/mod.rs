@@ -14,6 +14,7 @@ pub use glob::Globs;
 pub(crate) use glob::compile_glob;
 pub use path::Located;
 pub use readings::{Bodies, Readings};
+pub(crate) use resolve::user;
 pub use resolve::{Found, Listing};
 pub use root::{Disk, MAX_FILE_BYTES, Root};
 

@@ -62,6 +62,11 @@ pub struct Found {
     pub refused: Vec<(String, Refusal)>,
 }
 
+/// Returns the user whom files are read as.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Returns a path as an absolute one; only a relative one asks for the current folder.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|cause| cannot_open(path, &cause))

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use minijinja::{Environment, Expression, UndefinedBehavior};
 use serde_json::{Map, Value};
 
+use crate::template::bounds;
 use crate::template::numbers::{self, Digits};
 use crate::{Error, ErrorKind};
 
@@ -22,8 +23,8 @@ pub struct Condition {
 impl Condition {
     /// Compiles an expression; the place is named in errors.
     pub fn parse(expression: &str, file: &str, line: usize) -> Result<Self, Error> {
-        let compiled = ENVIRONMENT
-            .compile_expression_owned(expression.to_owned())
+        let compiled = bounds::expression(expression)
+            .and_then(|bounded| ENVIRONMENT.compile_expression_owned(bounded))
             .map_err(|error| bad(expression, &error).at(file, line))?;
         Ok(Self {
             expression: expression.to_owned(),
@@ -89,6 +90,8 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(100_000));
+    environment.remove_global("debug");
+    bounds::install(&mut environment);
     environment
 });
 

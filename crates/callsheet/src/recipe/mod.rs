@@ -26,6 +26,7 @@ pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
 use self::uses::Uses;
+use crate::document;
 use crate::omission::Reason;
 use crate::prepare::Preparation;
 use crate::redact::Level;
@@ -182,6 +183,7 @@ impl Recipe {
 
     /// Checks an input against the schema and fills in its defaults.
     pub fn check(&self, input: &Value) -> Result<Map<String, Value>, Error> {
+        document::check_depth(input)?;
         self.schema.apply(input)
     }
 

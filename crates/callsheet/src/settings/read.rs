@@ -3,8 +3,10 @@
 //! Settings name a store to connect to and commands to run. Those that another user put in a directory above would be
 //! obeyed by everybody who works below it; so they are refused, as git refuses a repository of somebody else.
 
+use std::path::Path;
+
 use super::FILE;
-use crate::inputs::Root;
+use crate::inputs::{Root, user};
 use crate::omission::Reason;
 use crate::{Error, ErrorKind};
 
@@ -25,22 +27,20 @@ impl Trust {
     /// Trusts the user that this process runs as, the superuser, whoever became it by `sudo`, and the directories
     /// that the environment names.
     pub fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let user = rustix::process::geteuid().as_raw();
-        let before = variable("SUDO_UID").filter(|_| user == 0);
+        let me = user();
+        let before = variable("SUDO_UID").filter(|_| me == 0);
         let before = before.and_then(|id| id.parse().ok());
         Self {
-            users: [user, 0].into_iter().chain(before).collect(),
+            users: [me, 0].into_iter().chain(before).collect(),
             directories: variable(SAFE_DIRECTORY).unwrap_or_default(),
         }
     }
 
     fn has(&self, owner: u32, root: &Root) -> bool {
         let mut named = self.directories.split(':');
-        self.users.contains(&owner)
-            || named.any(|named| {
-                let named = std::path::Path::new(named);
-                named == std::path::Path::new("*") || named == root.path() || named == root.real()
-            })
+        let is_named =
+            |named: &str| named == "*" || [root.path(), root.real()].contains(&Path::new(named));
+        self.users.contains(&owner) || named.any(is_named)
     }
 }
 
@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(read(&root, &trust(&[], "")).unwrap(), None);
         std::fs::write(place.path().join(FILE), "project = \"a\"\n").unwrap();
         let path = root.real().display().to_string();
-        let user = rustix::process::geteuid().as_raw();
+        let me = user();
         let elsewhere = format!("/nowhere:{path}x");
-        for refused in [trust(&[], ""), trust(&[user + 1], &elsewhere)] {
+        for refused in [trust(&[], ""), trust(&[me + 1], &elsewhere)] {
             let error = read(&root, &refused).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Untrusted);
             assert_eq!(
@@ -98,7 +98,7 @@ mod tests {
             );
         }
         let named = format!("/nowhere:{path}/");
-        for taken in [trust(&[user], ""), trust(&[], &named), trust(&[], "*")] {
+        for taken in [trust(&[me], ""), trust(&[], &named), trust(&[], "*")] {
             let text = read(&root, &taken).unwrap();
             assert_eq!(text.as_deref(), Some("project = \"a\"\n"));
         }
@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn only_the_superuser_trusts_whoever_it_was_before() {
         let asked = |name: &str| (name == "SUDO_UID").then(|| "77".to_owned());
-        let user = rustix::process::geteuid().as_raw();
-        assert_eq!(Trust::new(asked).users.contains(&77), user == 0);
-        assert!(Trust::new(|_| None).users.contains(&user));
+        let me = user();
+        assert_eq!(Trust::new(asked).users.contains(&77), me == 0);
+        assert!(Trust::new(|_| None).users.contains(&me));
     }
 }

@@ -9,6 +9,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
+use super::bounds;
 use super::file::Template;
 use super::includes::names;
 use super::numbers::{self, Digits, Figures};
@@ -41,9 +42,8 @@ pub(super) fn environment(templates: &[Template]) -> Environment<'static> {
     environment.set_fuel(Some(FUEL));
     environment.set_debug(true);
     environment.remove_global("debug");
-    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
-        environment.set_syntax(syntax);
-    }
+    environment.set_syntax(syntax());
+    bounds::install(&mut environment);
     let index = names(templates);
     environment.set_path_join_callback(move |name, _| match index.get(name) {
         Some(&at) => Cow::Owned(key(at)),
@@ -55,25 +55,26 @@ pub(super) fn environment(templates: &[Template]) -> Environment<'static> {
         .collect();
     environment.set_loader(move |name| {
         let body = number(name).and_then(|at| bodies.get(at));
-        body.map(|body| compilable(body).cloned()).transpose()
+        body.map(|body| compilable(body)).transpose()
     });
     environment
 }
 
-/// Refuses a body that the engine cannot take.
-fn compilable<B: AsRef<str> + ?Sized>(body: &B) -> Result<&B, minijinja::Error> {
-    if body
-        .as_ref()
-        .split('\n')
-        .any(|line| line.len() > LINE_LIMIT)
-    {
+fn syntax() -> SyntaxConfig {
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
+    syntax.unwrap_or_default()
+}
+
+/// Returns a body as it is compiled: within bounds, and nothing that the engine cannot take.
+fn compilable(body: &str) -> Result<String, minijinja::Error> {
+    if body.split('\n').any(|line| line.len() > LINE_LIMIT) {
         let detail = format!("a line is longer than {LINE_LIMIT} bytes");
         return Err(minijinja::Error::new(
             minijinja::ErrorKind::SyntaxError,
             detail,
         ));
     }
-    Ok(body)
+    bounds::template(body, &syntax())
 }
 
 fn key(at: usize) -> String {
@@ -111,7 +112,7 @@ impl Engine<'_> {
         let fields = context.iter().filter(|(_, field)| Figures::can_hold(field));
         let fields: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
         let mut environment = self.environment.clone();
-        environment.add_filter("tojson", numbers::tojson);
+        environment.add_filter("tojson", bounds::written(numbers::tojson));
         // Whether a template counts with a field shows in what it prints when it cannot.
         let only_prints = |names: &[&str]| {
             run(&environment, names, Digits::Alike).is_ok_and(|text| text == plain)
@@ -143,7 +144,7 @@ impl Engine<'_> {
         } else {
             guest = environment.clone();
             compilable(template.body.text())
-                .and_then(|body| guest.add_template_owned(GUEST, body.to_owned()))
+                .and_then(|body| guest.add_template_owned(GUEST, body))
                 .map_err(|error| self.error(&error, template))?;
             (&guest, GUEST.to_owned())
         };
@@ -184,6 +185,7 @@ impl Engine<'_> {
         let bad = |detail: String| Error::new(ErrorKind::BadTemplate, detail);
         let detail = error.detail().unwrap_or_default();
         match error.kind() {
+            Kind::OutOfFuel if !detail.is_empty() => bad(detail.to_owned()),
             Kind::OutOfFuel => bad(format!("does not end within {FUEL} steps")),
             Kind::WriteFailure => bad(format!("prints more than {OUTPUT_LIMIT} bytes")),
             Kind::TemplateNotFound => {
@@ -230,9 +232,13 @@ fn name_in(detail: &str) -> Option<&str> {
 ///
 /// Where they are `nested`, a field of a value is a name with dots.
 pub(super) fn lookups(body: &str, nested: bool) -> BTreeSet<String> {
-    let environment = Environment::empty();
-    compilable(body)
-        .and_then(|body| environment.template_from_str(body))
+    let mut environment = Environment::empty();
+    environment.set_syntax(syntax());
+    let Ok(body) = compilable(body) else {
+        return BTreeSet::new();
+    };
+    environment
+        .template_from_str(&body)
         .map(|compiled| compiled.undeclared_variables(nested).into_iter().collect())
         .unwrap_or_default()
 }

@@ -4,6 +4,7 @@
 //! header. Everything is in memory: the caller reads the files, nothing here touches disk, clock or environment.
 
 mod alias;
+pub(crate) mod bounds;
 mod check;
 mod diagnostic;
 mod file;
@@ -15,6 +16,7 @@ mod plain;
 mod scan;
 mod set;
 
+pub use bounds::VALUE_LIMIT;
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use file::{Language, Template, Variable};
 pub use jinja::{FUEL, OUTPUT_LIMIT};

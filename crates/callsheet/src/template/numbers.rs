@@ -11,6 +11,8 @@ use minijinja::value::{Kwargs, Object, ObjectRepr, ValueKind};
 use minijinja::{Error, ErrorKind, Output, State};
 use serde_json::{Number, Value};
 
+use super::bounds;
+
 /// How numbers are given that are not whole, or too large for the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digits {
@@ -127,7 +129,7 @@ impl Figures {
             _ => None,
         };
         match found {
-            None => minijinja::escape_formatter(out, state, value),
+            None => bounds::print(out, state, value),
             Some(Some(written)) => Ok(out.write_str(written)?),
             Some(None) => Err(Error::new(
                 ErrorKind::InvalidOperation,

@@ -1,5 +1,6 @@
 //! Tests of templates, by area.
 
+mod bounds;
 mod frontmatter;
 mod jinja;
 mod plain;

@@ -13,11 +13,10 @@ use super::{demo_files, heading, own_store, say, write_files};
 use crate::commands::init::{SETTINGS, set_up};
 use crate::commands::sprint::{report, run};
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{Output, one_line, write_file};
 use crate::project::{Preference, Project};
 use crate::settings::FILE;
 use crate::store;
-use crate::table::one_line;
 
 const FILES: [(&str, &str); 13] = demo_files!["sprint/";
     "README.md" => "README.md",

@@ -1,0 +1,430 @@
+//! Writes a template anew, so that what makes a value goes through our filters.
+//!
+//! The engine's own parser reads it and says what is wrong with it. What is printed has the same meaning and stands on the
+//! same lines. Nothing is evaluated here: the engine would work out what is constant, however large it gets.
+
+use minijinja::machinery::ast::{BinOpKind, CallArg, CompareOpKind, Expr, UnaryOpKind};
+use minijinja::machinery::{Span, Token, parse, parse_expr, tokenize};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Error, ErrorKind, Value};
+
+mod statements;
+
+/// How many parts an expression may have that build on each other, and how many conditions may follow on each other.
+///
+/// The engine goes through them one inside the other, and every one takes room on the stack.
+const MOST_PARTS: usize = 1_000;
+
+/// How many brackets may be open at once.
+const MOST_BRACKETS: usize = 100;
+
+/// Writes a template anew.
+pub(crate) fn template(source: &str, syntax: &SyntaxConfig) -> Result<String, Error> {
+    look_over(source, false, syntax)?;
+    let template = parse(source, "", syntax.clone())?;
+    let mut printer = Printer::new();
+    printer.statement(&template)?;
+    Ok(printer.out)
+}
+
+/// Writes an expression anew.
+pub(crate) fn expression(source: &str) -> Result<String, Error> {
+    look_over(source, true, &SyntaxConfig::default())?;
+    let expression = parse_expr(source)?;
+    let mut printer = Printer::new();
+    printer.expression(&expression, Level::Condition)?;
+    Ok(printer.out)
+}
+
+/// Refuses what the engine would go too deep for.
+fn look_over(source: &str, in_expr: bool, syntax: &SyntaxConfig) -> Result<(), Error> {
+    let mut open = vec![0_usize];
+    let mut conditions = Vec::new();
+    let mut starts = false;
+    for token in tokenize(source, in_expr, syntax.clone()) {
+        // What is no token is told by the parser, with its place.
+        let Ok((token, _)) = token else { break };
+        match token {
+            Token::VariableStart | Token::BlockStart => open = vec![0],
+            Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => open.push(0),
+            Token::ParenClose | Token::BracketClose | Token::BraceClose => {
+                open.pop();
+            }
+            Token::Comma => {
+                open.pop();
+                open.push(0);
+            }
+            Token::Ident("if") if starts => conditions.push(0),
+            Token::Ident("elif") if starts => {
+                let chained = conditions.pop().unwrap_or(0_usize);
+                conditions.push(chained + 1);
+            }
+            Token::Ident("endif") if starts => {
+                conditions.pop();
+            }
+            _ => {}
+        }
+        if let Some(parts) = open.last_mut() {
+            *parts += 1;
+        }
+        if open.iter().sum::<usize>() + conditions.iter().sum::<usize>() > MOST_PARTS {
+            let detail = format!("an expression has more than {MOST_PARTS} parts");
+            return Err(Error::new(ErrorKind::SyntaxError, detail));
+        }
+        if open.len() > MOST_BRACKETS {
+            let detail = format!("more than {MOST_BRACKETS} brackets are open at once");
+            return Err(Error::new(ErrorKind::SyntaxError, detail));
+        }
+        starts = matches!(token, Token::BlockStart);
+    }
+    Ok(())
+}
+
+/// How tightly an expression binds, from loosely to tightly.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Condition,
+    Or,
+    And,
+    Not,
+    Compared,
+    Sum,
+    Product,
+    Power,
+    Filtered,
+    Primary,
+}
+
+struct Printer {
+    out: String,
+    line: u16,
+}
+
+impl Printer {
+    fn new() -> Self {
+        Self {
+            out: String::new(),
+            line: 1,
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// Goes to the line that something stands on.
+    fn go_to(&mut self, span: Span) {
+        while self.line < span.start_line {
+            self.line += 1;
+            self.out.push('\n');
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push('"');
+        for character in text.chars() {
+            match character {
+                '"' | '\\' => self.out.push('\\'),
+                '\n' => self.line = self.line.saturating_add(1),
+                _ => {}
+            }
+            self.out.push(character);
+        }
+        self.out.push('"');
+    }
+
+    fn expression(&mut self, expr: &Expr<'_>, wanted: Level) -> Result<(), Error> {
+        let wrapped = level(expr) < wanted;
+        if wrapped {
+            self.push("(");
+        }
+        self.go_to(expr.span());
+        self.bare(expr)?;
+        if wrapped {
+            self.push(")");
+        }
+        Ok(())
+    }
+
+    fn bare(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        match expr {
+            Expr::Var(var) => self.push(var.id),
+            Expr::Const(value) => self.constant(&value.value),
+            Expr::UnaryOp(unary) => match unary.op {
+                UnaryOpKind::Not => {
+                    self.push("not ");
+                    self.expression(&unary.expr, Level::Not)?;
+                }
+                UnaryOpKind::Neg => {
+                    self.push("-");
+                    self.expression(&unary.expr, Level::Primary)?;
+                }
+            },
+            Expr::BinOp(binary) => self.binary(binary.op, &binary.left, &binary.right)?,
+            Expr::Compare(compare) => {
+                self.compared(&compare.expr)?;
+                for next in &compare.ops {
+                    self.push(comparison(next.op));
+                    self.compared(&next.expr)?;
+                }
+            }
+            Expr::IfExpr(condition) => {
+                self.expression(&condition.true_expr, Level::Or)?;
+                self.push(" if ");
+                self.expression(&condition.test_expr, Level::Or)?;
+                if let Some(other) = &condition.false_expr {
+                    self.push(" else ");
+                    self.expression(other, Level::Condition)?;
+                }
+            }
+            Expr::Filter(filter) => {
+                if let Some(value) = &filter.expr {
+                    self.expression(value, Level::Filtered)?;
+                    self.push("|");
+                }
+                self.push(filter.name);
+                self.arguments(&filter.args)?;
+            }
+            Expr::Test(test) => {
+                self.expression(&test.expr, Level::Filtered)?;
+                self.push("|callsheet.read is ");
+                self.push(test.name);
+                self.arguments(&test.args)?;
+            }
+            Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => self.literal(expr)?,
+            _ => self.part(expr)?,
+        }
+        Ok(())
+    }
+
+    /// Prints what is taken out of a value, or what a call makes of it.
+    fn part(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        match expr {
+            Expr::GetAttr(attribute) => {
+                self.expression(&attribute.expr, Level::Primary)?;
+                self.push(".");
+                self.push(attribute.name);
+            }
+            Expr::GetItem(item) => {
+                self.expression(&item.expr, Level::Primary)?;
+                self.push("[");
+                self.expression(&item.subscript_expr, Level::Condition)?;
+                self.push("]");
+            }
+            Expr::Call(call) => self.call(&call.expr, &call.args)?,
+            Expr::Slice(slice) => {
+                self.expression(&slice.expr, Level::Filtered)?;
+                self.push("|callsheet.slice(");
+                for (at, bound) in [&slice.start, &slice.stop, &slice.step].iter().enumerate() {
+                    self.push(if at > 0 { ", " } else { "" });
+                    match bound {
+                        Some(bound) => self.expression(bound, Level::Condition)?,
+                        None => self.push("none"),
+                    }
+                }
+                self.push(")");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        match expr {
+            Expr::List(list) => {
+                self.push("[");
+                self.listed(&list.items)?;
+                self.push("]");
+            }
+            Expr::Tuple(tuple) => {
+                self.push("(");
+                self.listed(&tuple.items)?;
+                self.push(")");
+            }
+            Expr::Map(map) => {
+                self.push("{");
+                for (key, value) in map.keys.iter().zip(&map.values) {
+                    self.expression(key, Level::Condition)?;
+                    self.push(": ");
+                    self.expression(value, Level::Condition)?;
+                    self.push(", ");
+                }
+                self.push("}");
+            }
+            _ => {}
+        }
+        if !is_constant(expr) {
+            self.push("|callsheet.keep");
+        }
+        Ok(())
+    }
+
+    fn listed(&mut self, items: &[Expr<'_>]) -> Result<(), Error> {
+        for item in items {
+            self.expression(item, Level::Condition)?;
+            self.push(", ");
+        }
+        Ok(())
+    }
+
+    fn constant(&mut self, value: &Value) {
+        if let Some(text) = value.as_str() {
+            return self.text(text);
+        }
+        let printed = match f64::try_from(value.clone()) {
+            Ok(number) if value.is_number() && !value.is_integer() => {
+                if number.is_finite() {
+                    format!("{number:?}")
+                } else {
+                    "1e999".to_owned()
+                }
+            }
+            _ => value.to_string(),
+        };
+        self.push(&printed);
+    }
+
+    fn binary(&mut self, op: BinOpKind, left: &Expr<'_>, right: &Expr<'_>) -> Result<(), Error> {
+        let counted = match op {
+            BinOpKind::Add => "add",
+            BinOpKind::Mul => "multiply",
+            BinOpKind::Concat => "concat",
+            _ => return self.uncounted(op, left, right),
+        };
+        self.expression(left, Level::Filtered)?;
+        self.push("|callsheet.");
+        self.push(counted);
+        self.push("(");
+        self.expression(right, Level::Condition)?;
+        self.push(")");
+        Ok(())
+    }
+
+    fn uncounted(&mut self, op: BinOpKind, left: &Expr<'_>, right: &Expr<'_>) -> Result<(), Error> {
+        let (sign, first, second) = match op {
+            BinOpKind::ScOr => (" or ", Level::Or, Level::And),
+            BinOpKind::ScAnd => (" and ", Level::And, Level::Not),
+            BinOpKind::Sub => (" - ", Level::Sum, Level::Product),
+            BinOpKind::Div => (" / ", Level::Product, Level::Power),
+            BinOpKind::FloorDiv => (" // ", Level::Product, Level::Power),
+            BinOpKind::Rem => (" % ", Level::Product, Level::Power),
+            BinOpKind::Pow => (" ** ", Level::Power, Level::Filtered),
+            _ => {
+                self.compared(left)?;
+                self.push(compared_by(op));
+                return self.compared(right);
+            }
+        };
+        self.expression(left, first)?;
+        self.push(sign);
+        self.expression(right, second)
+    }
+
+    /// Prints one side of a comparison, which the engine goes all through.
+    fn compared(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        if matches!(expr, Expr::Const(_)) {
+            return self.expression(expr, Level::Filtered);
+        }
+        self.expression(expr, Level::Filtered)?;
+        self.push("|callsheet.read");
+        Ok(())
+    }
+
+    fn call(&mut self, callee: &Expr<'_>, args: &[CallArg<'_>]) -> Result<(), Error> {
+        if let Expr::GetAttr(method) = callee
+            && method.name == "cycle"
+            && !args.iter().any(|arg| matches!(arg, CallArg::Pos(_)))
+        {
+            let detail = "`cycle` needs a value to begin with";
+            return Err(Error::new(ErrorKind::SyntaxError, detail));
+        }
+        self.expression(callee, Level::Primary)?;
+        self.arguments(args)
+    }
+
+    fn arguments(&mut self, args: &[CallArg<'_>]) -> Result<(), Error> {
+        self.push("(");
+        for arg in args {
+            match arg {
+                CallArg::Pos(value) => self.expression(value, Level::Condition)?,
+                CallArg::Kwarg(name, value) => {
+                    self.push(name);
+                    self.push("=");
+                    self.expression(value, Level::Condition)?;
+                }
+                CallArg::PosSplat(values) => {
+                    self.push("*");
+                    self.expression(values, Level::Filtered)?;
+                    self.push("|callsheet.items");
+                }
+                CallArg::KwargSplat(fields) => {
+                    self.push("**");
+                    self.expression(fields, Level::Filtered)?;
+                }
+            }
+            self.push(", ");
+        }
+        self.push(")");
+        Ok(())
+    }
+}
+
+fn is_constant(expr: &Expr<'_>) -> bool {
+    let all = |items: &[Expr<'_>]| items.iter().all(|item| matches!(item, Expr::Const(_)));
+    match expr {
+        Expr::List(list) => all(&list.items),
+        Expr::Tuple(tuple) => all(&tuple.items),
+        Expr::Map(map) => all(&map.keys) && all(&map.values),
+        _ => false,
+    }
+}
+
+fn comparison(op: CompareOpKind) -> &'static str {
+    match op {
+        CompareOpKind::Eq => " == ",
+        CompareOpKind::Ne => " != ",
+        CompareOpKind::Lt => " < ",
+        CompareOpKind::Lte => " <= ",
+        CompareOpKind::Gt => " > ",
+        CompareOpKind::Gte => " >= ",
+        CompareOpKind::In => " in ",
+        CompareOpKind::NotIn => " not in ",
+    }
+}
+
+fn compared_by(op: BinOpKind) -> &'static str {
+    match op {
+        BinOpKind::Ne => " != ",
+        BinOpKind::Lt => " < ",
+        BinOpKind::Lte => " <= ",
+        BinOpKind::Gt => " > ",
+        BinOpKind::Gte => " >= ",
+        BinOpKind::In => " in ",
+        _ => " == ",
+    }
+}
+
+/// Returns how tightly an expression binds as it is printed.
+fn level(expr: &Expr<'_>) -> Level {
+    match expr {
+        Expr::IfExpr(_) => Level::Condition,
+        Expr::UnaryOp(unary) => match unary.op {
+            UnaryOpKind::Not => Level::Not,
+            UnaryOpKind::Neg => Level::Filtered,
+        },
+        Expr::Compare(_) => Level::Compared,
+        Expr::BinOp(binary) => match binary.op {
+            BinOpKind::ScOr => Level::Or,
+            BinOpKind::ScAnd => Level::And,
+            BinOpKind::Sub => Level::Sum,
+            BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem => Level::Product,
+            BinOpKind::Pow => Level::Power,
+            BinOpKind::Add | BinOpKind::Mul | BinOpKind::Concat => Level::Filtered,
+            _ => Level::Compared,
+        },
+        Expr::Filter(_) | Expr::Test(_) | Expr::Slice(_) => Level::Filtered,
+        Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if !is_constant(expr) => Level::Filtered,
+        Expr::Const(value) if value.value.is_number() => Level::Filtered,
+        _ => Level::Primary,
+    }
+}

@@ -1,0 +1,259 @@
+//! The statements of a template, written anew.
+
+use minijinja::Error;
+use minijinja::machinery::ast::{Expr, ForLoop, IfCond, Macro, Stmt};
+
+use super::{Level, Printer};
+
+impl Printer {
+    pub(super) fn statement(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
+        match statement {
+            Stmt::Template(template) => self.all(&template.children),
+            Stmt::EmitExpr(emit) => {
+                self.push("{{ ");
+                self.expression(&emit.expr, Level::Condition)?;
+                self.push(" }}");
+                Ok(())
+            }
+            // A text is an expression, too: only those are counted when they are printed.
+            Stmt::EmitRaw(raw) => {
+                self.push("{{ ");
+                self.go_to(raw.span());
+                self.text(raw.raw);
+                self.push(" }}");
+                Ok(())
+            }
+            Stmt::ForLoop(each) => self.for_loop(each),
+            Stmt::IfCond(condition) => self.condition(condition),
+            Stmt::Set(set) => {
+                self.push("{% set ");
+                self.target(&set.target);
+                self.push(" = ");
+                if assigns_attribute(&set.target) {
+                    self.expression(&set.expr, Level::Filtered)?;
+                    self.push("|callsheet.hold");
+                } else {
+                    self.expression(&set.expr, Level::Condition)?;
+                }
+                self.push(" %}");
+                Ok(())
+            }
+            _ => self.block_statement(statement),
+        }
+    }
+
+    fn block_statement(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
+        match statement {
+            Stmt::WithBlock(with) => {
+                self.push("{% with ");
+                for (at, (target, value)) in with.assignments.iter().enumerate() {
+                    self.push(if at > 0 { ", " } else { "" });
+                    self.target(target);
+                    self.push(" = ");
+                    self.expression(value, Level::Condition)?;
+                }
+                self.body(&with.body, "endwith")
+            }
+            Stmt::SetBlock(set) => {
+                self.push("{% set ");
+                self.target(&set.target);
+                if let Some(filter) = &set.filter {
+                    self.push(" | ");
+                    self.expression(filter, Level::Filtered)?;
+                    if assigns_attribute(&set.target) {
+                        self.push("|callsheet.hold");
+                    }
+                }
+                self.body(&set.body, "endset")
+            }
+            Stmt::AutoEscape(escape) => {
+                self.push("{% autoescape ");
+                self.expression(&escape.enabled, Level::Condition)?;
+                self.body(&escape.body, "endautoescape")
+            }
+            Stmt::FilterBlock(block) => {
+                self.push("{% filter ");
+                self.expression(&block.filter, Level::Filtered)?;
+                self.body(&block.body, "endfilter")
+            }
+            Stmt::Block(block) => {
+                self.push("{% block ");
+                self.push(block.name);
+                if block.required {
+                    self.push(" required %}{% endblock %}");
+                    return Ok(());
+                }
+                self.body(&block.body, "endblock")
+            }
+            Stmt::Macro(declared) => {
+                self.push("{% macro ");
+                self.push(declared.name);
+                self.parameters(declared)?;
+                self.body(&declared.body, "endmacro")
+            }
+            Stmt::CallBlock(block) => {
+                self.push("{% call");
+                self.parameters(&block.macro_decl)?;
+                self.push(" ");
+                self.call(&block.call.expr, &block.call.args)?;
+                self.body(&block.macro_decl.body, "endcall")
+            }
+            _ => self.tag(statement),
+        }
+    }
+
+    /// Prints a statement that has no body.
+    fn tag(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
+        self.push("{% ");
+        match statement {
+            Stmt::Extends(extends) => {
+                self.push("extends ");
+                self.expression(&extends.name, Level::Condition)?;
+            }
+            Stmt::Include(include) => {
+                self.push("include ");
+                self.expression(&include.name, Level::Condition)?;
+                if include.ignore_missing {
+                    self.push(" ignore missing");
+                }
+            }
+            Stmt::Import(import) => {
+                self.push("import ");
+                self.expression(&import.expr, Level::Condition)?;
+                self.push(" as ");
+                self.expression(&import.name, Level::Condition)?;
+            }
+            Stmt::FromImport(import) => {
+                self.push("from ");
+                self.expression(&import.expr, Level::Condition)?;
+                self.push(" import ");
+                for (at, (name, alias)) in import.names.iter().enumerate() {
+                    self.push(if at > 0 { ", " } else { "" });
+                    self.target(name);
+                    if let Some(alias) = alias {
+                        self.push(" as ");
+                        self.target(alias);
+                    }
+                }
+            }
+            Stmt::Do(call) => {
+                self.push("do ");
+                self.call(&call.call.expr, &call.call.args)?;
+            }
+            Stmt::Continue(_) => self.push("continue"),
+            Stmt::Break(_) => self.push("break"),
+            // Every other statement has a body and was printed.
+            _ => {}
+        }
+        self.push(" %}");
+        Ok(())
+    }
+
+    fn for_loop(&mut self, each: &ForLoop<'_>) -> Result<(), Error> {
+        self.push("{% for ");
+        self.target(&each.target);
+        self.push(" in ");
+        self.expression(&each.iter, Level::Or)?;
+        if let Some(filter) = &each.filter_expr {
+            self.push(" if ");
+            self.expression(filter, Level::Condition)?;
+        }
+        if each.recursive {
+            self.push(" recursive");
+        }
+        self.push(" %}");
+        self.all(&each.body)?;
+        if !each.else_body.is_empty() {
+            self.push("{% else %}");
+            self.all(&each.else_body)?;
+        }
+        self.push("{% endfor %}");
+        Ok(())
+    }
+
+    fn condition(&mut self, first: &IfCond<'_>) -> Result<(), Error> {
+        let mut condition = first;
+        let mut word = "{% if ";
+        loop {
+            self.push(word);
+            self.expression(&condition.expr, Level::Or)?;
+            self.push(" %}");
+            self.all(&condition.true_body)?;
+            match &*condition.false_body {
+                [] => break,
+                [Stmt::IfCond(next)] => condition = next,
+                others => {
+                    self.push("{% else %}");
+                    self.all(others)?;
+                    break;
+                }
+            }
+            word = "{% elif ";
+        }
+        self.push("{% endif %}");
+        Ok(())
+    }
+
+    fn all(&mut self, statements: &[Stmt<'_>]) -> Result<(), Error> {
+        statements.iter().try_for_each(|each| self.statement(each))
+    }
+
+    /// Prints the end of a tag, what stands between it and the closing one, and that.
+    fn body(&mut self, statements: &[Stmt<'_>], end: &str) -> Result<(), Error> {
+        self.push(" %}");
+        self.all(statements)?;
+        self.push("{% ");
+        self.push(end);
+        self.push(" %}");
+        Ok(())
+    }
+
+    fn parameters(&mut self, declared: &Macro<'_>) -> Result<(), Error> {
+        let plain = declared.args.len() - declared.defaults.len();
+        self.push("(");
+        for (at, parameter) in declared.args.iter().enumerate() {
+            self.target(parameter);
+            if let Some(default) = at
+                .checked_sub(plain)
+                .and_then(|at| declared.defaults.get(at))
+            {
+                self.push("=");
+                self.expression(default, Level::Condition)?;
+            }
+            self.push(", ");
+        }
+        self.push(")");
+        Ok(())
+    }
+
+    /// Prints the names that something is assigned to.
+    fn target(&mut self, target: &Expr<'_>) {
+        self.go_to(target.span());
+        match target {
+            Expr::Var(var) => self.push(var.id),
+            Expr::GetAttr(attribute) => {
+                self.target(&attribute.expr);
+                self.push(".");
+                self.push(attribute.name);
+            }
+            Expr::List(list) => {
+                self.push("(");
+                for item in &list.items {
+                    self.target(item);
+                    self.push(", ");
+                }
+                self.push(")");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Tells whether an assignment changes a namespace.
+fn assigns_attribute(target: &Expr<'_>) -> bool {
+    match target {
+        Expr::GetAttr(_) => true,
+        Expr::List(list) => list.items.iter().any(assigns_attribute),
+        _ => false,
+    }
+}
