@@ -81,7 +81,7 @@ def nothing() -> Pair:
     """Composes a recipe that has nothing to say: the way into Rust and back, and the engine."""
     from callsheet import _native
 
-    return Pair("a recipe without text", str, lambda: _native.draft("layers", {}, None).text, calls=20)
+    return Pair("a recipe without text", str, lambda: _native.draft("layers", {}, WORK / "nowhere").text, calls=20)
 
 
 def build_prompt(builder: Any) -> tuple[str, list[dict[str, Any]]]:

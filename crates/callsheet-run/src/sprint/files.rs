@@ -147,7 +147,7 @@ pub(super) fn give(root: &Path, ground: &Ground, files: Files<'_>) -> Result<(),
         given.files.insert(path, print);
     }
     let text = serde_json::to_string(&given).unwrap_or_default();
-    std::fs::write(ground.note(GIVEN), text)
+    callsheet_store::write_private(&ground.note(GIVEN), text)
         .map_err(|cause| RunError::refused("cannot note what the worktree was given", cause))
 }
 
