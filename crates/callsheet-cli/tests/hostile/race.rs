@@ -1,10 +1,5 @@
 //! A directory and a link to the outside change places all the time; nothing of the outside is ever in a prompt.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a world that cannot be made fails the test"
-)]
-
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
