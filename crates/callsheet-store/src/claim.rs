@@ -152,7 +152,8 @@ pub(crate) fn made(
     let claim = of(tx, row, worker)?;
     let verb = kind.trim_start_matches("run:").replace('_', " ");
     let said = format!("run {} is {verb} by {worker}", claim.run.id);
-    event::append(tx, &claim.project, &[told(&claim, kind, Vec::new(), said)])?;
+    let more = vec![("started_at", claim.run.started_at.into())];
+    event::append(tx, &claim.project, &[told(&claim, kind, more, said)])?;
     Ok(claim)
 }
 

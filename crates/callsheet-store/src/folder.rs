@@ -43,6 +43,11 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     written.and_then(|()| fs::rename(&new, &ignore))
 }
 
+/// Writes a file that only its owner may read, whatever the umask is.
+pub fn write_private(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    private_file(path)?.write_all(bytes.as_ref())
+}
+
 /// Makes a file that only its owner may read, or empties one that is there.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

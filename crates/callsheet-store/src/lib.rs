@@ -72,7 +72,7 @@ pub use chain::Head;
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};
-pub use folder::make_folder;
+pub use folder::{make_folder, write_private};
 pub use follow::Follower;
 pub use gc::{Collected, Keep};
 pub use id::Id;

@@ -29,6 +29,7 @@ mod outputs;
 mod pack;
 mod permissions;
 mod places;
+mod private;
 mod project;
 mod prompts;
 mod recipe_errors;

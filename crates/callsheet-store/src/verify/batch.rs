@@ -30,7 +30,9 @@ fn batch(row: &Row) -> Result<Option<String>, StoreError> {
     let (numbered, there) = (columns.entries, row.int(WIDTH + 1)?);
     let counted = (numbered != there)
         .then(|| format!("has numbered {numbered} journal entries, of which {there} are there"));
-    Ok(says(row.bytes(WIDTH)? != columns.mark(), CHANGED)
+    let mark = row.bytes(WIDTH)?;
+    let marked = mark == columns.mark() || mark == columns.old_mark();
+    Ok(says(!marked, CHANGED)
         .or(says(!is_id, "has an id that is not that of its time"))
         .or(not_json("settings")(&columns.settings))
         .or(state(&columns))

@@ -54,7 +54,7 @@ pub(super) fn check(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<bool, Stor
     for (table, thing) in found.keys().filter(|name| !wanted.contains_key(name)) {
         if wanted.contains_key(&itself(table)) {
             audit.find(called(table), format!("its {} was added", quoted(thing)));
-        } else if *thing == itself(table).1 {
+        } else if thing.split_once(' ').is_some_and(|(_, name)| name == table) {
             audit.find(called(table), "it was added");
         }
     }

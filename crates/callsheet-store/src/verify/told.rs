@@ -15,7 +15,8 @@ use crate::mark::digits;
 
 const PROMPTS: &str = "select project, id, seal from prompt";
 
-const RUNS: &str = "select key, id, state, worker, attempt, outcome, records, imported_at from run";
+const RUNS: &str =
+    "select key, id, state, worker, attempt, outcome, records, imported_at, started_at from run";
 
 const TASKS: &str = "select project, id, title, cancelled_at from task";
 
@@ -62,6 +63,9 @@ struct RunTold {
     /// The hash of the outcome.
     outcome: Option<Fingerprint>,
     records: Option<i64>,
+    started_at: Option<i64>,
+    /// The last record of the log that an event was read out of.
+    record: i64,
 }
 
 /// What events tell of a task.
@@ -166,6 +170,12 @@ impl RunTold {
         if matches!(kind, "run:started" | "run:taken_over" | "run:finished") {
             self.worker = text(payload, "worker");
             self.attempt = payload.get("attempt").and_then(Json::as_i64);
+            let started_at = payload.get("started_at").and_then(Json::as_i64);
+            self.started_at = started_at.or(self.started_at);
+        }
+        if kind.starts_with("agent:") {
+            let record = payload.get("record").and_then(Json::as_i64);
+            self.record = self.record.max(record.unwrap_or(0));
         }
         if kind == "run:finished" {
             let outcome = payload.get("outcome").unwrap_or(&Json::Null);
@@ -182,6 +192,9 @@ impl RunTold {
         if !self.queued {
             return Ok(Some("no event tells that it was queued"));
         }
+        if self.id != row.text(1)? {
+            return Ok(Some("is not the run that its events tell of"));
+        }
         let outcome = row.maybe(5, Row::text)?.map(serde_json::from_str::<Json>);
         // Both were read and are written again, so that equal numbers are equal texts.
         let outcome = outcome.map(|read| Fingerprint::of(read.unwrap_or_default().to_string()));
@@ -189,12 +202,14 @@ impl RunTold {
         let same = finished == self.outcome.is_some()
             && self.outcome == outcome
             && self.worker.as_deref() == row.maybe(3, Row::text)?
-            && self.attempt.unwrap_or(0) == row.int(4)?;
+            && self.attempt.unwrap_or(0) == row.int(4)?
+            && (self.started_at.is_none() || self.started_at == row.maybe(8, Row::int)?);
         if !same {
             return Ok(Some("is not where its last event says"));
         }
-        let cut = self.records.is_some_and(|told| row.int(6) != Ok(told));
-        Ok(cut.then_some("has another number of records than its last event says"))
+        let records = row.int(6)?;
+        let cut = self.records.is_some_and(|told| records != told) || records < self.record;
+        Ok(cut.then_some("has another number of records than its events say"))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The chain of events: what is gone is missed, and a head that was written down proves what was before it.
 
 use std::thread;
+use std::time::Duration;
 
-use callsheet::Fingerprint;
-use callsheet_store::{Finding, Head, Keep, Store, block_on};
+use callsheet::{Event, Fingerprint};
+use callsheet_store::{Finding, Head, Keep, Record, Store, Stream, block_on};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, event, findings};
+use crate::place::{Place, claim, event, findings};
 use crate::{prompts, tasks};
 
 on_both!(
@@ -15,6 +16,7 @@ on_both!(
     a_prompt_that_a_trigger_removes_is_missed,
     a_collected_prompt_is_not_missed,
     whatever_is_removed_is_missed,
+    a_log_that_lost_its_end_is_missed,
     a_head_is_in_the_history_that_it_was_taken_from,
     a_cut_end_has_no_head,
     a_changed_history_has_other_heads,
@@ -146,6 +148,26 @@ fn whatever_is_removed_is_missed(place: &Place) {
             "{all:?}"
         );
     }
+}
+
+fn a_log_that_lost_its_end_is_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    place.queue(&store, &project, 1);
+    let held = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
+    let record = |stream| Record {
+        stream,
+        data: b"a line".to_vec(),
+    };
+    let records = [Stream::Meta, Stream::Stdout, Stream::Stdout].map(record);
+    let spoke = Event::new("agent:text", [("text", json!("x"))], "it spoke");
+    block_on(store.append_output(&held, records.to_vec(), vec![(Some(2), spoke)])).unwrap();
+    assert_eq!(findings(&store), []);
+    assert_eq!(place.raw("delete from log where seq = 3"), 1);
+    assert_eq!(place.raw("update run set records = 2"), 1);
+    let said = "has another number of records than its events say";
+    let wanted = found(format!("run {}", held.run.id), said);
+    assert_eq!(findings(&store), [wanted]);
 }
 
 fn head(store: &Store, name: &str) -> Head {

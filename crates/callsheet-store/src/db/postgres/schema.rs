@@ -73,7 +73,7 @@ fn number(tx: &mut dyn Tx, schema: &str) -> Result<Option<i64>, StoreError> {
     if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_none() {
         return match tx.first(ANY_TABLE, &[schema.into()])? {
             None => Ok(None),
-            Some(row) => Err(row.damaged(&format!(
+            Some(row) => Err(row.damaged(format!(
                 "the schema `{schema}` has the table `{}` but not `{NUMBER}`, by which a store is known",
                 row.text(0)?
             ))),

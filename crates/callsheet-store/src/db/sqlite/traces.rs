@@ -120,8 +120,8 @@ fn look(path: &Path, store: &str) -> Result<(), StoreError> {
 /// Makes the error of a database that has lost everything; `end` is that of what is left of it.
 pub(super) fn lost(path: &Path, store: &str, what: &str, end: &str) -> StoreError {
     let why = format!(
-        "the database is {what}, but `{}` beside it shows that it was not: restore it from a backup, or remove what is \
-        left of it to begin anew",
+        "the database is {what}, but `{}` beside it shows that it held a store: restore it from a backup, or remove \
+        what is left of it to begin anew",
         shown(path, end)
     );
     StoreError::damaged(store, why)
