@@ -101,17 +101,9 @@ fn a_sealed_prompt_takes_no_input() {
     let project = shop();
     let id = seal(&project, "you");
     insta::assert_snapshot!(project.callsheet(&["explain", &id, "-D", "who=me"]), @"
-    exit: 0
-    --- stdout
-    LAYER  SECTION       CHANGES   BYTES  TOKENS  CACHE
-    task   task          constant     25       7  kept
-    rules  rules.md      project      36       9  kept
-    code   src/login.rs  project      59      21  kept
-
-    stable prefix: 151 of 151 bytes, 46 of 46 tokens
-    nothing is declared to change
+    exit: 2
     --- stderr
-    warning: `callsheet/recipes/review` stands in the place of the built-in recipe `review`; `--built-in` takes that one
+    error: a sealed prompt takes no input
     ");
     insta::assert_snapshot!(project.callsheet(&["why", &id, "--at", "0", "--redact"]), @"
     exit: 2
