@@ -15,6 +15,8 @@ use crate::mark::digits;
 
 const PROMPTS: &str = "select project, id, seal from prompt";
 
+const LINES: &str = "select project, recipe from line";
+
 const RUNS: &str =
     "select key, id, state, worker, attempt, outcome, records, imported_at, started_at from run";
 
@@ -40,6 +42,8 @@ type Said = (i64, Option<String>);
 pub(crate) struct Told {
     /// By id, with the seal.
     prompts: BTreeMap<Name, Said>,
+    /// By recipe.
+    lines: BTreeMap<Name, Said>,
     runs: BTreeMap<i64, RunTold>,
     tasks: BTreeMap<Name, TaskTold>,
     /// By the ids of both tasks.
@@ -116,7 +120,10 @@ impl Told {
         let named = |name: &str| said(name).map(|name| (project, name));
         let pair = || Some((project, between(&said("task")?, &said("on")?)));
         match kind {
-            "prompt:sealed" => put(&mut self.prompts, named("id"), (seq, said("seal"))),
+            "prompt:sealed" => {
+                put(&mut self.prompts, named("id"), (seq, said("seal")));
+                put(&mut self.lines, named("recipe"), (seq, None));
+            }
             "prompt:collected" => {
                 for id in texts(payload, "ids") {
                     self.prompts.remove(&(project, id.to_owned()));
@@ -221,6 +228,7 @@ pub(super) fn compare(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Stor
     tasks(tx, told.tasks, &mut found)?;
     let others = [
         ("prompt", PROMPTS, told.prompts),
+        ("the line of recipe", LINES, told.lines),
         ("the dependency", DEPENDENCIES, told.dependencies),
         ("setting", SETTINGS, told.settings),
         ("the branch of task", BRANCHES, told.branches),
@@ -262,7 +270,7 @@ fn named(
         let what = format!("{noun} {name}");
         match told.remove(&(project, name)) {
             // Settings, branches and batches of older stores have none.
-            None if matches!(noun, "prompt" | "the dependency") => {
+            None if matches!(noun, "prompt" | "the line of recipe" | "the dependency") => {
                 found.push((what, "no event tells of it".to_owned()));
             }
             Some((seq, Some(said))) if now.as_ref() != Some(&said) => {
