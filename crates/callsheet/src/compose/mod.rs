@@ -21,8 +21,8 @@ pub use render::Prompt;
 
 use self::limits::Measured;
 use crate::check;
-use crate::inputs::Root;
-use crate::manifest::{BudgetRecord, Manifest};
+use crate::inputs::{Disk, Root};
+use crate::manifest::{BodyRecords, BudgetRecord, Manifest};
 use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
@@ -46,6 +46,12 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Fails if more was read than can be sealed, where it is.
+    fn check_size(&self) -> Result<(), Error> {
+        let disk = self.root.as_ref().map(Root::disk);
+        disk.map_or(Ok(()), Disk::check_size)
+    }
+
     /// Makes the inputs of a project folder, without further sources.
     pub fn new(root: Root) -> Self {
         Self {
@@ -108,7 +114,7 @@ impl Options {
 /// A composed prompt with everything that explains it.
 #[derive(Debug)]
 pub struct Composition {
-    /// The sections that made it, in order, and the tools.
+    /// The sections that made it, in order, and the tools; their bodies are in the text.
     pub prompt: Prompt,
     /// The exact bytes that are handed over: a text, or messages as compact JSON.
     pub text: String,
@@ -149,7 +155,8 @@ pub(crate) fn compose_again(
     let prepare = || {
         let fields = recipe.check(input)?;
         let rules = &options.redact_rules;
-        recipe.prepare.run(fields, inputs, rules)
+        let prepared = recipe.prepare.run(fields, inputs, rules)?;
+        inputs.check_size().map(|()| prepared)
     };
     let prepared = prepare().map_err(|error| options.redacted(recipe, error))?;
     assemble(recipe, prepared, inputs, options)
@@ -179,6 +186,7 @@ fn put_together(
 ) -> Result<Composition, Error> {
     let input = Value::Object(prepared.fields.clone());
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
         redactor.prompt(&mut gathered.sections, &mut prepared.tools)
@@ -195,19 +203,20 @@ fn put_together(
     let nothing_found = limits::nothing_found(recipe, &prompt);
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
-    let (prompt, given_way) = limits::give_way(recipe, fields, prompt, options, &mut events);
+    let (mut prompt, given_way) = limits::give_way(recipe, fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
-    let (text, source_map) = prompt.render();
     if let Some(guard) = &prepared.guard {
         guard.check(&prompt.sections)?;
     }
+    let bodies = BodyRecords::of(&prompt.sections);
+    let (text, source_map) = prompt.render_away();
     let input = redactor.map_or_else(
         || Fingerprint::of(input.to_string()),
         |redactor| redactor.fingerprint(&input),
     );
     let cut = Cut::of(&prompt, &source_map);
-    let mut manifest = Manifest::new(recipe, input, &prompt, &text, &source_map);
+    let mut manifest = Manifest::new(recipe, input, &prompt, bodies, (&text, &source_map));
     manifest.plan(&text, &source_map);
     if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
         manifest.count(options.encoding, &text);

@@ -44,10 +44,7 @@ pub enum TextRule {
 impl FileText {
     /// Reads a file below a root; `shown` is the name it gets in the prompt.
     pub fn read(root: &Root, relative: &str, shown: &str, rule: TextRule) -> Result<Self, Refusal> {
-        let bytes = root.read(relative)?;
-        let text = rule
-            .text(bytes)
-            .map_err(|refusal| root.refuse(relative, refusal))?;
+        let text = root.read_as(relative, |bytes| rule.text(bytes))?;
         let source = Origin::new(OriginKind::File, shown, &text);
         let body = Traced::normalised(text, &source);
         Ok(Self { body, source })
