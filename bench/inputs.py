@@ -12,6 +12,7 @@ KEY = "7c-42"
 ARTIFACT_COUNT = 10_000
 MATCHING = 20
 TEMPLATES = 20
+STORY_BYTES = 117_000
 TREE_FILES = 4_000
 TREE_BYTES = 20_000_000
 
@@ -105,6 +106,42 @@ def make_stories(root: Path) -> None:
     for number in range(MATCHING):
         (folder / f"notes-{KEY}-{number}.md").write_text(prose(rng, 3_000))
         (folder / f"notes-9z-{number}.md").write_text(prose(rng, 3_000))
+
+
+def make_story(root: Path, size: int = STORY_BYTES) -> None:
+    """Writes a project with one artifact."""
+    folder = root / ARTIFACTS
+    folder.mkdir(parents=True)
+    (folder / f"sprint-{KEY}.md").write_text(prose(random.Random(5), size))
+
+
+def make_small_story(root: Path) -> None:
+    """Writes the same project with an artifact of one byte."""
+    make_story(root, 1)
+
+
+def make_accented_story(root: Path) -> None:
+    """Writes the same project with an artifact that is not ASCII."""
+    make_story(root)
+    file = root / ARTIFACTS / f"sprint-{KEY}.md"
+    file.write_text(accented(file.read_text()), encoding="utf-8")
+
+
+def accented(text: str) -> str:
+    """Returns a text that is not ASCII."""
+    return text.replace("e", "é")
+
+
+def make_settings_story(root: Path) -> None:
+    """Writes the same project with settings, which say what holds without them."""
+    make_story(root)
+    (root / "callsheet.toml").write_text(f'[paths]\nimplementation_artifacts = "{ARTIFACTS}"\n')
+
+
+def sections() -> list[str]:
+    """Returns the texts of a prompt of 7 sections."""
+    rng = random.Random(6)
+    return [prose(rng, 1_000) for _ in range(7)]
 
 
 def make_tree(root: Path) -> None:

@@ -48,7 +48,7 @@ def server() -> Iterator[dict[str, str]]:
     folder.chmod(0o755)
     place, script = str(folder / "server"), str(ROOT / "scripts" / "postgres")
     try:
-        started = subprocess.run([script, "start", place, "durable"], stdout=subprocess.PIPE, text=True)
+        started = subprocess.run([script, "start", place], stdout=subprocess.PIPE, text=True)
         if started.returncode != 0:
             say("skipped: PostgreSQL cannot be started")
             yield dict(os.environ)

@@ -15,6 +15,8 @@ ARTIFACTS = Path("_bmad-output/implementation-artifacts")
 CONTEXT = Path("_bmad-output/planning-artifacts/sprint-project-context.md")
 WARNING_BYTES = 100 * 1024
 ERROR_BYTES = 150 * 1024
+OPEN = '<file_injections rule="DO NOT read these files - content already provided">'
+CLOSE = "</file_injections>"
 
 
 def kind_of(lower_name: str) -> str:
@@ -51,7 +53,7 @@ def wanted(root: Path, args: argparse.Namespace) -> Iterator[Path]:
 
 def build(root: Path, args: argparse.Namespace) -> str:
     """Returns the whole text; what is missing or no text is passed over."""
-    lines = ['<file_injections rule="DO NOT read these files - content already provided">']
+    lines = [OPEN]
     seen = set()
     for path in wanted(root, args):
         shown = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
@@ -64,9 +66,7 @@ def build(root: Path, args: argparse.Namespace) -> str:
             continue
         escaped = shown.replace('"', "&quot;")
         lines += [f'  <file path="{escaped}">', content, "  </file>"]
-    if len(lines) == 1:
-        print(f"injection:empty for {args.command}", file=sys.stderr)
-    return "\n".join([*lines, "</file_injections>"])
+    return "\n".join([*lines, CLOSE])
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -85,7 +85,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def main() -> None:
     """Prints the text, unless it is too large."""
     args = parse(sys.argv[1:])
-    encoded = build(args.root, args).encode()
+    text = build(args.root, args)
+    if text == f"{OPEN}\n{CLOSE}":
+        print(f"injection:empty for {args.command}", file=sys.stderr)
+    encoded = text.encode()
     if len(encoded) > ERROR_BYTES:
         sys.exit(
             f"Injection size ({len(encoded)} bytes) exceeds maximum ({ERROR_BYTES} bytes). "

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::commands;
 use crate::failure::Failure;
 use crate::output::{Output, Talk};
-use crate::project::Project;
+use crate::project::{Preference, Project};
 
 /// Options of all commands stand together, below those of each.
 const GLOBAL: &str = "Global options";
@@ -31,6 +31,10 @@ Examples:
   callsheet compose run --input task.yaml --seal   keep the prompt, and the proof of it
   callsheet exec review --runner claude            hand the prompt to an agent, and see what it did
   callsheet verify                                 prove that nothing was changed since")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "every one of them is a flag of its own on the command line"
+)]
 pub(crate) struct Cli {
     /// Run as if started in this folder
     #[arg(
@@ -45,6 +49,10 @@ pub(crate) struct Cli {
     /// The project's root [default: the nearest folder above with callsheet.toml, else with .git, else this one]
     #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL)]
     root: Option<PathBuf>,
+
+    /// Take the recipe that comes with callsheet where the project has one of the same name
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    built_in: bool,
 
     /// Print one JSON document on stdout
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -106,6 +114,7 @@ enum Command {
     Show(commands::show::Args),
     Search(commands::search::Args),
     Verify(commands::verify::Args),
+    Head(commands::head::Args),
     Replay(commands::replay::Args),
     Export(commands::export::Args),
     Import(commands::import::Args),
@@ -153,14 +162,19 @@ impl Cli {
                 Failure::refused(&format!("cannot go to `{}`", folder.display()), &cause)
             })?;
         }
-        self.command.run(self.root.as_deref(), out)
+        let preference = Preference {
+            built_in: self.built_in,
+            out,
+        };
+        self.command.run(self.root.as_deref(), preference)
     }
 }
 
 impl Command {
     /// Runs the command, in the project of the root where it works on one.
-    fn run(self, root: Option<&Path>, out: Output) -> Result<ExitCode, Failure> {
-        let project = || Project::find(root);
+    fn run(self, root: Option<&Path>, preference: Preference) -> Result<ExitCode, Failure> {
+        let project = || Project::find(root, preference);
+        let out = preference.out;
         match self {
             Self::Demo(args) => args.run(out),
             Self::Init(args) => args.run(root, out),
@@ -186,12 +200,13 @@ impl Command {
             Self::Worker(args) => args.run(&project()?, out),
             Self::Log(args) => args.run(&project()?, out),
             Self::Events(args) => args.run(&project()?, out),
-            Self::LogEvent(args) => args.run(root, out),
+            Self::LogEvent(args) => args.run(project, out),
             Self::Stop(args) => args.run(&project()?, out),
             Self::Prompts(args) => args.run(&project()?, out),
             Self::Show(args) => args.run(&project()?, out),
             Self::Search(args) => args.run(&project()?, out),
             Self::Verify(args) => args.run(&project()?, out),
+            Self::Head(args) => args.run(&project()?, out),
             Self::Replay(args) => args.run(&project()?, out),
             Self::Export(args) => args.run(&project()?, out),
             Self::Import(args) => args.run(&project()?, out),

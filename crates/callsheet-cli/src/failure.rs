@@ -1,12 +1,16 @@
 //! What went wrong, for people and for exit codes. Hints are made here and nowhere else.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
 use callsheet::ErrorKind;
 use callsheet_run::RunError;
 use callsheet_store::StoreError;
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::output::terminal::print_talk;
+use crate::output::{Look, one_line};
 
 /// The command ran fine and its verdict is negative.
 pub(crate) const NEGATIVE: u8 = 1;
@@ -22,6 +26,7 @@ const BUG: u8 = 70;
 pub(crate) struct Failure {
     code: u8,
     message: String,
+    causes: Vec<String>,
     hints: Vec<String>,
 }
 
@@ -54,16 +59,19 @@ impl Failure {
         Self {
             code,
             message: message.into(),
+            causes: Vec::new(),
             hints: Vec::new(),
         }
     }
 
     /// Returns the same for a library that asked for something: what a person wrote stays apart from what the machine refused.
     pub(crate) fn into_run_error(self) -> RunError {
+        let lines: Vec<String> = std::iter::once(self.message).chain(self.causes).collect();
+        let message = lines.join("\n  ");
         if self.code == INPUT {
-            RunError::Input(self.message)
+            RunError::Input(message)
         } else {
-            RunError::NotNow(self.message)
+            RunError::NotNow(message)
         }
     }
 
@@ -75,20 +83,24 @@ impl Failure {
 
     /// Returns what is wrong, with its hints, in one text.
     pub(crate) fn text(&self) -> String {
-        let hints = self.hints.iter().map(|hint| format!("\n  {hint}"));
-        std::iter::once(self.message.clone()).chain(hints).collect()
+        let more = self.causes.iter().chain(&self.hints);
+        let more = more.map(|line| format!("\n  {}", one_line(line)));
+        std::iter::once(one_line(&self.message))
+            .chain(more)
+            .collect()
     }
 
     /// Prints the failure to stderr and returns its exit code.
     pub(crate) fn print(&self) -> ExitCode {
         if !self.message.is_empty() {
-            let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-            let mut out = anstream::stderr().lock();
-            // Nobody listens: there is nothing left to tell anybody.
-            let _ = writeln!(out, "{red}error{red:#}: {}", self.message);
+            let error = Look::Red.on("error");
+            print_talk(&format!("{error}: {}", one_line(&self.message)));
+            for cause in &self.causes {
+                print_talk(&format!("  {}", one_line(cause)));
+            }
             for hint in &self.hints {
-                let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-                let _ = writeln!(out, "{cyan}hint{cyan:#}: {hint}");
+                let title = Look::Cyan.on("hint");
+                print_talk(&format!("{title}: {}", one_line(hint)));
             }
         }
         ExitCode::from(self.code)
@@ -98,10 +110,14 @@ impl Failure {
 impl From<callsheet::Error> for Failure {
     fn from(error: callsheet::Error) -> Self {
         let code = match error.kind() {
-            ErrorKind::Unreadable => REFUSED,
+            ErrorKind::Unreadable | ErrorKind::Untrusted => REFUSED,
             _ => INPUT,
         };
-        let failure = Self::new(code, error.to_string());
+        let mut failure = Self::new(code, error.headline());
+        let causes = error.causes().iter();
+        failure.causes = causes
+            .flat_map(|cause| cause.lines().map(str::to_owned))
+            .collect();
         match error
             .found()
             .and_then(|found| did_you_mean(found, error.allowed()))
@@ -198,7 +214,10 @@ pub(crate) fn bug() -> ExitCode {
 }
 
 /// Prints what clap says and returns the exit code for it.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: clap::Error) -> ExitCode {
+    // An argument can be the name of somebody's file; what is said of it is asked for again with names that can be shown.
+    let args = std::env::args_os().map(|arg| one_line(&arg.to_string_lossy()));
+    let error = Cli::try_parse_from(args).err().unwrap_or(error);
     // Help that nobody reads is no failure either.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { INPUT } else { 0 })

@@ -2,7 +2,6 @@
 //!
 //! A thread of its own prints, and what nobody reads is dropped: a terminal that is stuck must not stop the clocks of a run.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
@@ -11,8 +10,8 @@ use callsheet_run::{Interrupts, Resolved};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::{Output, Talk, human_tokens};
-use crate::table::one_line;
+use crate::output::terminal::{is_watched, print_moving};
+use crate::output::{Output, Talk, human_tokens, one_line};
 
 /// How much may wait for a reader.
 const WAITING: usize = 256;
@@ -53,7 +52,7 @@ impl Lines {
         Ok(Self {
             sender: Some(lines),
             printed,
-            terminal: std::io::stderr().is_terminal() && out.talk > Talk::Quiet,
+            terminal: is_watched() && out.talk > Talk::Quiet,
         })
     }
 
@@ -154,14 +153,13 @@ fn print(lines: &Receiver<Line>, out: Output) {
     let mut shown = false;
     let clear = |shown: &mut bool| {
         if std::mem::take(shown) {
-            // The line is a courtesy; a terminal that is gone does not matter.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+            print_moving("");
         }
     };
     for line in lines {
         match line {
             Line::Moving(line) => {
-                let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
+                print_moving(&line);
                 shown = true;
             }
             Line::Said(line) => {

@@ -34,7 +34,7 @@ use crate::cli::Cli;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(error),
     };
     match std::panic::catch_unwind(|| cli.run()) {
         Ok(Ok(code)) => code,

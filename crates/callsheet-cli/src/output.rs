@@ -2,13 +2,18 @@
 
 use std::io::{self, Write as _};
 
-use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::failure::Failure;
-pub(crate) use file::{STDOUT, clear_file, is_stdout, refuse_shared, write_file, write_file_with};
+pub(crate) use file::{
+    STDOUT, clear_file, is_stdout, make_below, refuse_shared, unwritten, write_below, write_file,
+    write_file_with,
+};
+
+pub(crate) use terminal::{Look, one_line};
 
 mod file;
+pub(crate) mod terminal;
 
 /// How much talk there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +33,7 @@ pub(crate) struct Output {
 impl Output {
     /// Writes exact bytes to stdout.
     pub(crate) fn data(self, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        let written = out.write_all(bytes.as_ref()).and_then(|()| out.flush());
+        let written = terminal::print_data(bytes.as_ref());
         written.map_err(|cause| Failure::refused("cannot write to stdout", &cause))
     }
 
@@ -47,8 +51,7 @@ impl Output {
 
     /// Writes text for people to stdout, with styles where the terminal shows them.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
-        let mut out = anstream::stdout().lock();
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = terminal::print_text(text);
         written.map_err(|cause| Failure::refused("cannot write to stdout", &cause))
     }
 
@@ -60,21 +63,20 @@ impl Output {
     /// Says something on stderr.
     pub(crate) fn say(self, line: &str) {
         if self.talk > Talk::Quiet {
-            // Nobody listens: the work goes on.
-            let _ = writeln!(anstream::stderr(), "{line}");
+            terminal::print_talk(line);
         }
     }
 
     /// Says on stderr what a person should look at.
     pub(crate) fn warn(self, line: &str) {
-        let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
-        self.say(&format!("{yellow}warning{yellow:#}: {line}"));
+        let warning = Look::Yellow.on("warning");
+        self.say(&format!("{warning}: {}", one_line(line)));
     }
 
     /// Says on stderr what is good to know.
     pub(crate) fn note(self, line: &str) {
-        let blue = Style::new().bold().fg_color(Some(AnsiColor::Blue.into()));
-        self.say(&format!("{blue}note{blue:#}: {line}"));
+        let note = Look::Blue.on("note");
+        self.say(&format!("{note}: {}", one_line(line)));
     }
 }
 
@@ -83,7 +85,14 @@ pub(crate) fn pretty(document: &impl Serialize) -> String {
     // Our documents have text keys only; serialising them cannot fail.
     let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
-    text
+    terminal::fit_json(text)
+}
+
+/// Returns a document as JSON on one line with a newline at the end.
+pub(crate) fn compact(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string(document).unwrap_or_default();
+    text.push('\n');
+    terminal::fit_json(text)
 }
 
 /// Returns a number of tokens for people: `950`, `12.3k`, `1.20M`.

@@ -1,8 +1,9 @@
 //! A live line for work that takes long enough to wonder, on a terminal and nowhere else.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+use crate::output::terminal::{is_watched, print_moving};
 
 /// Nobody wonders before this.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -12,7 +13,7 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// Does some work, with a live line on stderr while it lasts.
 pub(crate) fn during<R>(what: &str, work: impl FnOnce() -> R) -> R {
-    if !std::io::stderr().is_terminal() {
+    if !is_watched() {
         return work();
     }
     let started = Instant::now();
@@ -23,12 +24,11 @@ pub(crate) fn during<R>(what: &str, work: impl FnOnce() -> R) -> R {
             let mut shown = false;
             while waiting.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let seconds = started.elapsed().as_secs_f32();
-                // The line is a courtesy; a terminal that is gone does not stop the work.
-                let _ = write!(std::io::stderr(), "\r\x1b[2K{what} … {seconds:.1} s");
+                print_moving(&format!("{what} … {seconds:.1} s"));
                 (wait, shown) = (STEP, true);
             }
             if shown {
-                let _ = write!(std::io::stderr(), "\r\x1b[2K");
+                print_moving("");
             }
         });
         let result = work();

@@ -1,31 +1,41 @@
 //! The project a command works on: its root, its settings, its recipes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use callsheet::inputs::Disk;
 use callsheet::recipe::RECIPE_FILE;
 pub(crate) use callsheet::recipe::{Found, RECIPES};
 use callsheet::seal::RootPaths;
-use callsheet::{Inputs, Reason, Recipe, Root, recipe};
+use callsheet::settings::{SAFE_DIRECTORY, Trust};
+use callsheet::{ErrorKind, Inputs, Recipe, Root, recipe};
 use callsheet_run::{ProjectObserver, Runners};
 
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::settings::{FILE, Settings};
-
-/// The folder of a project's own templates.
-pub(crate) const TEMPLATES: &str = "callsheet/templates";
 
 /// The project a command works on.
 #[derive(Debug)]
 pub(crate) struct Project {
     root: PathBuf,
     pub(crate) settings: Settings,
+    preference: Preference,
+    /// The recipes of the project that stand in the place of built-in ones, and were told of.
+    told: Mutex<BTreeSet<String>>,
+}
+
+/// What is taken where the project has a recipe of the name of a built-in one, and where that is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Preference {
+    pub(crate) built_in: bool,
+    pub(crate) out: Output,
 }
 
 impl Project {
     /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
-    pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn find(named: Option<&Path>, preference: Preference) -> Result<Self, Failure> {
         let root = find_root(named)?;
         let settings_text = settings_text(&root)?.unwrap_or_default();
         let settings = Settings::parse(&settings_text, FILE)?;
@@ -34,7 +44,12 @@ impl Project {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let settings = settings.with_environment(variables)?;
-        let project = Self { root, settings };
+        let project = Self {
+            root,
+            settings,
+            preference,
+            told: Mutex::default(),
+        };
         project.refuse_unknown_recipes()?;
         Ok(project)
     }
@@ -57,6 +72,8 @@ impl Project {
         Self {
             root: root.to_owned(),
             settings: self.settings.clone(),
+            preference: self.preference,
+            told: Mutex::default(),
         }
     }
 
@@ -97,9 +114,22 @@ impl Project {
         Ok(inputs.with_observer(observer))
     }
 
-    /// Finds a recipe: the project's own first, then the built-in ones.
+    /// Finds a recipe: the project's own first, then the built-in ones, unless those are preferred.
+    ///
+    /// One of the project that stands in the place of a built-in one is told of: its prompts are somebody else's.
     pub(crate) fn recipe(&self, name: &str) -> Result<Found, Failure> {
-        Ok(recipe::find(name, Some(&self.open()?))?)
+        if self.preference.built_in && recipe::built_in(name).is_some() {
+            return Ok(recipe::find(name, None)?);
+        }
+        let found = recipe::find(name, Some(&self.open()?))?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_shadow() && told.insert(name.to_owned()) {
+            let home = found.home();
+            self.preference.out.warn(&format!(
+                "`{home}` stands in the place of the built-in recipe `{name}`; `--built-in` takes that one"
+            ));
+        }
+        Ok(found)
     }
 
     /// Reads one of the project's own recipes.
@@ -110,8 +140,13 @@ impl Project {
     /// Returns the names of the project's own recipes, sorted, with their folders.
     pub(crate) fn own_recipes(&self) -> Result<BTreeMap<String, PathBuf>, Failure> {
         let mut names = BTreeMap::new();
+        let root = self.open()?;
+        // A link to elsewhere has no recipes of the project.
+        if !root.has_folder(RECIPES) {
+            return Ok(names);
+        }
         for (name, path) in children(&self.root.join(RECIPES), RECIPES)? {
-            if path.is_dir() {
+            if root.has_folder(&format!("{RECIPES}/{name}")) {
                 let below = children(&path, &format!("{RECIPES}/{name}"))?;
                 let below = below
                     .into_iter()
@@ -120,7 +155,7 @@ impl Project {
             }
             names.insert(name, path);
         }
-        names.retain(|_, path| path.join(RECIPE_FILE).is_file());
+        names.retain(|name, _| root.has(&format!("{RECIPES}/{name}/{RECIPE_FILE}")));
         Ok(names)
     }
 }
@@ -140,25 +175,20 @@ fn children(folder: &Path, shown: &str) -> Result<Vec<(String, PathBuf)>, Failur
     Ok(named.collect())
 }
 
-/// The largest settings file that is read.
-const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
-
-/// Reads the settings file, where there is one: below the root and a plain file, like everything that a project holds.
+/// Reads the settings file, where there is one.
 fn settings_text(root: &Path) -> Result<Option<String>, Failure> {
-    let root = Root::open(root)?.with_max_file_bytes(MAX_SETTINGS_BYTES);
-    match root.read(FILE) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| Failure::input(format!("{FILE}: no UTF-8 text"))),
-        Err(refusal) => match refusal.reason {
-            Reason::Missing => Ok(None),
-            Reason::Unreadable => {
-                let why = refusal.detail;
-                Err(Failure::missing(format!("cannot read `{FILE}`: {why}")))
-            }
-            reason => Err(Failure::input(format!("{FILE}: {}", reason.sentence()))),
-        },
-    }
+    let trust = Trust::new(|name| std::env::var(name).ok());
+    callsheet::settings::read(&Root::open(root)?, &trust).map_err(|error| {
+        let is_foreign = error.kind() == ErrorKind::Untrusted;
+        let failure = Failure::from(error);
+        if !is_foreign {
+            return failure;
+        }
+        let safe = format!("{SAFE_DIRECTORY}={}", root.display());
+        failure.hint(format!(
+            "it can run commands and name a store; read it, and set `{safe}` if you trust it"
+        ))
+    })
 }
 
 /// Returns the root folder that a command works on.

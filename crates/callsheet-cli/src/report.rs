@@ -10,8 +10,8 @@ use callsheet::{Composition, Event, Omission, Reason};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, Talk};
-use crate::table::{Align, Table, bar, one_line, percent};
+use crate::output::{Output, Talk, one_line};
+use crate::table::{Align, Table, bar, percent};
 
 /// So many losses are named one by one unless more talk is asked for.
 const NAMED_LOSSES: usize = 20;

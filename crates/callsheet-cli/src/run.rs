@@ -8,10 +8,9 @@ use callsheet_store::{Run, Stream, block_on};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::{Output, human_tokens};
+use crate::output::{Output, human_tokens, one_line};
 use crate::project::Project;
 use crate::store::{self, Opened};
-use crate::table::one_line;
 use crate::{target, telemetry};
 
 /// The agents that are looked for when nobody says which, in this order.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use callsheet::{Reason, Seal};
 use callsheet_run::drive;
 use callsheet_store::{
-    Access, Id, Location, Project as Kept, Run, SealedPrompt, Store, StoreError, block_on,
+    Access, Head, Id, Location, Options, Project as Kept, Run, SealedPrompt, Store, StoreError,
+    block_on,
 };
 
 use crate::failure::Failure;
@@ -71,10 +72,16 @@ fn name(project: &Project, location: &Location) -> String {
 
 /// Opens a store for reading; there is none where no program has made one yet.
 fn open_to_read(location: &Location) -> Result<Option<Store>, Failure> {
-    if location.file().is_some_and(|file| !file.exists()) {
-        return Ok(None);
-    }
-    let opening = || Store::open(location, Access::Read);
+    open_existing(location, Access::Read, Options::default())
+}
+
+/// Opens a store, if there is one.
+fn open_existing(
+    location: &Location,
+    access: Access,
+    options: Options,
+) -> Result<Option<Store>, Failure> {
+    let opening = || Store::open_with(location, access, options);
     match progress::during("opening the store", opening) {
         Ok(store) => Ok(Some(store)),
         Err(StoreError::Unknown { what: "store", .. }) => Ok(None),
@@ -112,6 +119,14 @@ pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
     Ok(Opened { store, project })
 }
 
+/// Returns the head of the history of a project, if the store has that project.
+pub(crate) fn head(project: &Project, store: &Store) -> Result<Option<Head>, StoreError> {
+    let found = block_on(store.find_project(&name(project, store.location())))?;
+    found
+        .map(|project| block_on(store.head(&project)))
+        .transpose()
+}
+
 /// Opens the store of a project for reading, if anything was ever sealed there.
 pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure> {
     let location = location(project)?;
@@ -138,12 +153,22 @@ pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
 /// Opens the store of a project for writing, if there is one.
 pub(crate) fn open_to_write_if_there(project: &Project) -> Result<Option<Opened>, Failure> {
     let location = location(project)?;
-    if location.file().is_some_and(|file| !file.exists()) {
+    let Some(store) = open_existing(&location, Access::Existing, Options::default())? else {
         return Ok(None);
-    }
-    let store = Store::open(&location, Access::Write)?;
+    };
     let project = block_on(store.project(&name(project, &location)))?;
     Ok(Some(Opened { store, project }))
+}
+
+/// Opens the store of a project for collecting, which works on a full disk; there has to be something sealed.
+pub(crate) fn open_to_collect(project: &Project) -> Result<Opened, Failure> {
+    let location = location(project)?;
+    let options = Options::default().collecting();
+    let store = open_existing(&location, Access::Existing, options)?;
+    let store = store.ok_or_else(|| nothing_sealed(&location))?;
+    let found = block_on(store.find_project(&name(project, &location)))?;
+    let project = found.ok_or_else(|| nothing_sealed(&location))?;
+    Ok(Opened { store, project })
 }
 
 /// Returns the folder of what the program keeps for a project.
@@ -153,23 +178,11 @@ pub(crate) fn folder(project: &Project) -> PathBuf {
         .join(FOLDER)
 }
 
-/// Makes the folder; what is in it is nothing for a repository.
+/// Makes the folder: for its owner alone, and nothing for a repository.
 pub(crate) fn make_folder(project: &Project) -> Result<(), Failure> {
     let folder = project.root().join(FOLDER);
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let made = std::fs::create_dir(&folder)
-        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"));
-    match made {
-        // Somebody else was faster.
-        Err(_) if folder.is_dir() => Ok(()),
-        Err(cause) => Err(Failure::refused(
-            &format!("cannot make `{}`", folder.display()),
-            &cause,
-        )),
-        Ok(()) => Ok(()),
-    }
+    callsheet_store::make_folder(&folder)
+        .map_err(|cause| Failure::refused(&format!("cannot make `{}`", folder.display()), &cause))
 }
 
 /// A prompt that is sealed.

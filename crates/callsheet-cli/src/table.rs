@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anstyle::Style;
+use crate::output::{Look, one_line};
 
 /// How the cells of a column stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,29 +52,14 @@ impl Table {
             }
             line.trim_end().to_owned()
         };
-        let bold = Style::new().bold();
         let heading = line(self.columns.iter().map(|(name, _)| *name).collect());
-        let mut out = format!("{bold}{heading}{bold:#}\n");
+        let mut out = Look::Bold.on(&heading) + "\n";
         for row in &self.rows {
             out.push_str(&line(row.iter().map(String::as_str).collect()));
             out.push('\n');
         }
         out
     }
-}
-
-/// Returns a text on one line, with control characters made visible.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let escaped: Vec<char> = if c.is_control() {
-                c.escape_default().collect()
-            } else {
-                vec![c]
-            };
-            escaped
-        })
-        .collect()
 }
 
 /// Returns a share of a whole as a bar of ten cells.

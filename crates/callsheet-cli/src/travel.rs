@@ -155,7 +155,7 @@ impl<'a> Journey<'a> {
             return Ok(());
         }
         let run = run.map(|run| run.to_string()).unwrap_or_default();
-        std::fs::write(self.note(), run)
+        callsheet_store::write_private(&self.note(), run)
             .map_err(|cause| Failure::refused("cannot note what is to be handed over", &cause))
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::composition::Composition;
 use crate::error::{Opening, exception};
-use crate::tools::Tools;
+use crate::value::from_python;
 
 /// Keys and texts, in order.
 type Pairs = Vec<(String, String)>;
@@ -238,14 +238,17 @@ impl Builder {
     }
 
     fn compose(&self, py: Python<'_>, tools: &Bound<'_, PyAny>) -> PyResult<Composition> {
-        let given = Tools::given(tools)?;
+        let tools = match from_python("tools", tools)? {
+            Value::Array(tools) => tools,
+            other => vec![other],
+        };
         let composed = self.with(py, |builder| {
-            builder.set_core_tools(given.values.iter().cloned());
+            builder.set_core_tools(tools);
             let composed = builder.compose(&Options::default());
             builder.set_core_tools([]);
             composed
         })?;
-        Ok(Composition::new(composed, Vec::new()).with_tools(given))
+        Ok(Composition::new(composed))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

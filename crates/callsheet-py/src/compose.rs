@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use callsheet::redact::{Key, Level};
 use callsheet::settings::PromptSettings;
 use callsheet::{Budget, Error, ErrorKind, Options, Reason, Recipe};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::composition::Composition;
 use crate::error::{Opening, hinted};
 use crate::project::{Project, Variables};
-use crate::tools;
-use crate::value::{Converted, Wide, to_python};
+use crate::value::{from_python, to_python};
 
 /// How a prompt is composed, as the keywords of the Python function say it.
 #[derive(Debug, FromPyObject)]
@@ -79,8 +77,7 @@ pub(crate) fn compose(
 ) -> PyResult<Composition> {
     let py = recipe.py();
     let name = recipe.to_str()?.to_owned();
-    let Converted { mut value, wide } = Converted::new("input", input)?;
-    refuse_wide(&wide)?;
+    let mut value = from_python("input", input)?;
     let variables = Variables::read(py);
     let mut known = None;
     let composed = py.detach(|| {
@@ -95,43 +92,68 @@ pub(crate) fn compose(
         callsheet::compose(found.recipe(), &value, &project.into_inputs(), &options)
     });
     match composed {
-        Ok(composed) => Ok(py.detach(|| Composition::new(composed, wide))),
+        Ok(composed) => Ok(py.detach(|| Composition::new(composed))),
         Err(error) => Err(refused(py, &error, known)),
     }
 }
 
-/// Composes the recipe `injection`: its text, the events, and what was asked for and is not in it.
+/// What a prompt says, of which nothing is put on record.
+#[pyclass(frozen, module = "callsheet._native")]
+#[derive(Debug)]
+pub(crate) struct Draft(callsheet::Draft);
+
+#[pymethods]
+impl Draft {
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(self.0.events))
+    }
+
+    #[getter]
+    fn omissions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(self.0.omissions))
+    }
+}
+
+/// Composes a prompt of which nothing is put on record.
 ///
-/// A project whose directory does not exist has no files.
+/// A project whose directory does not exist has no files; without a root nothing is read.
 #[pyfunction]
-pub(crate) fn inject<'py>(
-    root: PathBuf,
-    input: &Bound<'py, PyAny>,
-) -> PyResult<(String, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+pub(crate) fn draft(
+    recipe: &str,
+    input: &Bound<'_, PyAny>,
+    root: Option<PathBuf>,
+) -> PyResult<Draft> {
     let py = input.py();
-    let Converted { mut value, wide } = Converted::new("input", input)?;
-    refuse_wide(&wide)?;
+    let mut value = from_python("input", input)?;
     let variables = Variables::read(py);
     let mut known = None;
-    let composed = py.detach(|| {
-        let project = Project::find(root, &variables)?;
-        known = project.hint("injection");
-        let found = project.recipe("injection")?;
+    let drafted = py.detach(|| {
+        let project = match root {
+            Some(root) => Project::find(root, &variables)?,
+            None => Project::nowhere(),
+        };
+        known = project.hint(recipe);
+        let found = project.recipe(recipe)?;
         project.complete(&found, &mut value)?;
         let options = Options {
             redact_key: project.settings().redact_key(),
             redact_rules: project.settings().redact_rules.clone(),
             ..Options::default()
         };
-        let composed =
-            callsheet::compose(found.recipe(), &value, &project.into_inputs(), &options)?;
-        refuse_unread(found.recipe(), &value, &composed)?;
-        Ok(composed)
+        let drafted = callsheet::draft(found.recipe(), &value, project.into_inputs(), &options)?;
+        refuse_unread(found.recipe(), &value, &drafted)?;
+        Ok(drafted)
     });
-    let composed = composed.map_err(|error| refused(py, &error, known))?;
-    let events = to_python(py, &json!(composed.events))?;
-    let omissions = to_python(py, &json!(composed.manifest.omissions))?;
-    Ok((composed.text, events, omissions))
+    match drafted {
+        Ok(drafted) => Ok(Draft(drafted)),
+        Err(error) => Err(refused(py, &error, known)),
+    }
 }
 
 /// Makes the exception of a composition; what is known of the input may help where the input is wrong.
@@ -141,21 +163,15 @@ fn refused(py: Python<'_>, error: &Error, known: Option<String>) -> PyErr {
 }
 
 /// Refuses a text that would be over its limit with the files that are too large to be read.
-fn refuse_unread(
-    recipe: &Recipe,
-    input: &Value,
-    composed: &callsheet::Composition,
-) -> Result<(), Error> {
-    let omissions = composed.manifest.omissions.iter();
+fn refuse_unread(recipe: &Recipe, input: &Value, drafted: &callsheet::Draft) -> Result<(), Error> {
+    let omissions = drafted.omissions.iter();
     let too_large = omissions.filter(|omission| omission.reason == Reason::TooLarge);
     let unread: u64 = too_large.map(|omission| omission.bytes).sum();
     if unread == 0 {
         return Ok(());
     }
-    let size = composed
-        .text
-        .len()
-        .saturating_add(usize::try_from(unread).unwrap_or(usize::MAX));
+    let size = usize::try_from(unread).unwrap_or(usize::MAX);
+    let size = size.saturating_add(drafted.text.len());
     let fields = recipe.check(input)?;
     let limit = recipe.error.as_ref();
     match limit.and_then(|limit| Some((limit, limit.bytes(&fields)?))) {
@@ -165,16 +181,5 @@ fn refuse_unread(
             Err(Error::new(ErrorKind::OverBudget, detail))
         }
         _ => Ok(()),
-    }
-}
-
-/// Refuses integers that no number of the library can hold, but in the tools, which come back as they were given.
-fn refuse_wide(wide: &[Wide]) -> PyResult<()> {
-    match wide.iter().find(|wide| !tools::are_in(wide)) {
-        Some(wide) => Err(PyValueError::new_err(format!(
-            "`{}`: an integer of more than 64 bits; give it as a str",
-            wide.shown()
-        ))),
-        None => Ok(()),
     }
 }

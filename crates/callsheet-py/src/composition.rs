@@ -2,19 +2,17 @@
 
 use callsheet::SourceMap;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::tools::Tools;
-use crate::value::{Wide, to_python};
+use crate::value::to_python;
 
 /// A composed prompt with everything that explains it.
 #[pyclass(frozen, weakref, module = "callsheet")]
 #[derive(Debug)]
 pub(crate) struct Composition {
     record: Record,
-    tools: Tools,
 }
 
 /// What is kept of a prompt, in a form that can be stored.
@@ -22,15 +20,17 @@ pub(crate) struct Composition {
 struct Record {
     text: String,
     messages: Value,
+    tools: Value,
     manifest: Map<String, Value>,
     source_map: SourceMap,
 }
 
 impl Composition {
-    /// Takes what the library composed; `wide` are the integers of the input that JSON numbers cannot hold.
-    pub(crate) fn new(composed: callsheet::Composition, wide: Vec<Wide>) -> Self {
+    /// Takes what the library composed.
+    pub(crate) fn new(composed: callsheet::Composition) -> Self {
         let record = Record {
             messages: json!(composed.messages()),
+            tools: json!(composed.prompt.tools),
             manifest: match json!(composed.manifest) {
                 Value::Object(manifest) => manifest,
                 _ => Map::new(),
@@ -43,13 +43,7 @@ impl Composition {
                 ..composed.source_map
             },
         };
-        let tools = Tools::composed(composed.prompt.tools, wide);
-        Self { record, tools }
-    }
-
-    /// Puts tools as Python gave them in the place of those of the prompt.
-    pub(crate) fn with_tools(self, tools: Tools) -> Self {
-        Self { tools, ..self }
+        Self { record }
     }
 
     fn fact(&self, name: &str) -> &Value {
@@ -79,8 +73,8 @@ impl Composition {
 
     /// The tools that go with the prompt.
     #[getter]
-    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.tools.list(py)
+    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.record.tools)
     }
 
     /// The sections that made the prompt, in order; `tokens` is `None` where they were not counted.
@@ -138,7 +132,6 @@ impl Composition {
         };
         let other = other.get();
         let same = py.detach(|| self.record == other.record);
-        let same = same && self.tools(py)?.eq(other.tools(py)?)?;
         Ok(same.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
@@ -150,23 +143,17 @@ impl Composition {
         let restored = py.import("callsheet._native")?.getattr("restored")?;
         // Texts, numbers and maps with texts as keys: serialising them cannot fail.
         let record = py.detach(|| serde_json::to_string(&self.record).unwrap_or_default());
-        let state = (record, self.tools(py)?).into_pyobject(py)?;
+        let state = (record,).into_pyobject(py)?;
         (restored, state).into_pyobject(py)
     }
 }
 
 /// Returns the composition that was stored.
 #[pyfunction]
-pub(crate) fn restored(
-    py: Python<'_>,
-    record: &str,
-    tools: &Bound<'_, PyList>,
-) -> PyResult<Composition> {
+pub(crate) fn restored(py: Python<'_>, record: &str) -> PyResult<Composition> {
     let record = py.detach(|| serde_json::from_str(record));
-    Ok(Composition {
-        record: record.map_err(|error| {
-            pyo3::exceptions::PyValueError::new_err(format!("no stored composition: {error}"))
-        })?,
-        tools: Tools::given(tools.as_any())?,
-    })
+    let record = record.map_err(|error| {
+        pyo3::exceptions::PyValueError::new_err(format!("not a stored composition: {error}"))
+    })?;
+    Ok(Composition { record })
 }

@@ -82,6 +82,7 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::Unreadable => "unreadable",
         ErrorKind::NoChange => "no-change",
         ErrorKind::NoMatch => "no-match",
+        ErrorKind::Untrusted => "untrusted",
         _ => "other",
     }
 }

@@ -9,7 +9,6 @@ mod compose;
 mod composition;
 mod error;
 mod project;
-mod tools;
 mod value;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use super::builder::{Builder, restored_builder};
     #[pymodule_export]
-    use super::compose::{compose, inject};
+    use super::compose::{Draft, compose, draft};
     #[pymodule_export]
     use super::composition::{Composition, restored};
 

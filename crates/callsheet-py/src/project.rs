@@ -2,18 +2,20 @@
 //!
 //! They are read with every call, as the program does: nothing is kept that could be stale.
 
-use std::io::ErrorKind::NotFound;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use callsheet::inputs::Disk;
 use callsheet::recipe::{self, Found};
-use callsheet::settings::{FILE, PromptSettings, VARIABLES};
-use callsheet::{Error, ErrorKind, Inputs, Root};
+use callsheet::settings::{self, FILE, PromptSettings, Trust, VARIABLES};
+use callsheet::{Error, Inputs, Root};
 use serde_json::Value;
 
-/// Variables of the environment that override settings, with their values.
+/// What the environment says: variables that override settings, with their values, and whose settings are taken.
 #[derive(Debug)]
-pub(crate) struct Variables(Vec<(&'static str, String)>);
+pub(crate) struct Variables {
+    set: Vec<(&'static str, String)>,
+    trust: Trust,
+}
 
 impl Variables {
     /// Reads them. Only a thread that holds on to Python may: others could be changing them.
@@ -23,7 +25,10 @@ impl Variables {
             let value = std::env::var(name).ok()?;
             Some((*name, value))
         });
-        Self(set.collect())
+        Self {
+            set: set.collect(),
+            trust: Trust::new(|name| std::env::var(name).ok()),
+        }
     }
 }
 
@@ -54,7 +59,7 @@ impl Project {
     }
 
     fn at(root: Root, variables: &Variables) -> Result<Self, Error> {
-        let text = settings_text(root.path())?;
+        let text = settings::read(&root, &variables.trust)?;
         Self::of(root, text, variables)
     }
 
@@ -63,7 +68,7 @@ impl Project {
             Some(text) => PromptSettings::parse(&text, FILE)?,
             None => PromptSettings::default(),
         };
-        for (name, value) in &variables.0 {
+        for (name, value) in &variables.set {
             settings.set_variable(name, value)?;
         }
         let root = settings.limited(root);
@@ -104,22 +109,4 @@ impl Project {
     pub(crate) fn into_inputs(self) -> Inputs {
         self.root.map_or_else(Inputs::nowhere, Inputs::new)
     }
-}
-
-/// Reads the settings file, where there is one.
-fn settings_text(root: &Path) -> Result<Option<String>, Error> {
-    let bad = |kind, detail: &str| Error::new(kind, detail).at(FILE, None);
-    let file = root.join(FILE);
-    match std::fs::metadata(&file) {
-        // A pipe of that name would be waited for.
-        Ok(found) if !found.is_file() => {
-            return Err(bad(ErrorKind::BadInput, "is no regular file"));
-        }
-        Err(cause) if cause.kind() == NotFound => return Ok(None),
-        _ => {}
-    }
-    let bytes = std::fs::read(&file)
-        .map_err(|cause| bad(ErrorKind::Unreadable, &format!("cannot be read: {cause}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| bad(ErrorKind::BadInput, "no UTF-8 text"))?;
-    Ok(Some(text))
 }

@@ -1,85 +1,47 @@
 //! Values of Python as JSON, and back.
 //!
-//! What JSON cannot say is refused with the path of the field. An integer that no number of the library can hold becomes
-//! its digits, never a float, and is remembered.
+//! What JSON cannot say is refused with the path of the field. Numbers keep the digits that Python prints them with.
 
 use std::fmt;
 
-use callsheet::document::{DEPTH_LIMIT, too_deep};
+use callsheet::document::{self, DEPTH_LIMIT, too_deep};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 /// A step from a value to one inside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+enum Step {
     Key(String),
     Index(usize),
 }
 
-/// An integer beyond 64 bits, and where it stands.
-#[derive(Debug)]
-pub(crate) struct Wide {
-    pub(crate) path: Vec<Step>,
-    pub(crate) number: Py<PyAny>,
-}
-
-/// A value of Python as JSON.
-#[derive(Debug, Default)]
-pub(crate) struct Converted {
-    pub(crate) value: Value,
-    /// The integers that stand in it as their digits.
-    pub(crate) wide: Vec<Wide>,
-}
-
-impl Converted {
-    /// Converts a value; `name` begins the paths of problems.
-    pub(crate) fn new(name: &'static str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut converter = Converter {
-            name,
-            path: Vec::new(),
-            wide: Vec::new(),
-        };
-        let value = converter.convert(value)?;
-        let wide = converter.wide;
-        Ok(Self { value, wide })
-    }
+/// Converts a value of Python; `name` begins the paths of problems.
+pub(crate) fn from_python(name: &'static str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let mut converter = Converter {
+        name,
+        path: Vec::new(),
+    };
+    converter.convert(value)
 }
 
 struct Converter {
     name: &'static str,
     path: Vec<Step>,
-    wide: Vec<Wide>,
 }
 
 impl fmt::Display for Converter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, Path(&self.path))
-    }
-}
-
-/// The steps to a value, as people write them.
-struct Path<'a>(&'a [Step]);
-
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in self.0 {
+        f.write_str(self.name)?;
+        for step in &self.path {
             match step {
                 Step::Key(key) => write!(f, ".{key}")?,
                 Step::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
-    }
-}
-
-impl Wide {
-    /// Returns where it stands, as people write it.
-    pub(crate) fn shown(&self) -> String {
-        let path = Path(&self.path).to_string();
-        path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
 }
 
@@ -108,13 +70,15 @@ impl Converter {
         if let Ok(truth) = value.cast::<PyBool>() {
             return Ok(Some(Value::from(truth.is_true())));
         }
-        if let Ok(number) = value.cast::<PyInt>() {
-            return self.integer(number).map(Some);
+        if value.is_instance_of::<PyInt>() {
+            // Almost all are short, and need not be printed first.
+            return match value.extract::<i64>() {
+                Ok(number) => Ok(Some(Value::from(number))),
+                Err(_) => self.number::<PyInt>(value).map(Some),
+            };
         }
-        if let Ok(number) = value.cast::<PyFloat>() {
-            let number = Number::from_f64(number.value()).map(Value::Number);
-            let bad = || PyValueError::new_err(format!("`{self}`: {value} is no JSON number"));
-            return number.ok_or_else(bad).map(Some);
+        if value.is_instance_of::<PyFloat>() {
+            return self.number::<PyFloat>(value).map(Some);
         }
         // A value that holds itself meets the limit, too.
         if self.path.len() >= DEPTH_LIMIT {
@@ -134,18 +98,15 @@ impl Converter {
         Ok(None)
     }
 
-    fn integer(&mut self, number: &Bound<'_, PyInt>) -> PyResult<Value> {
-        if let Ok(number) = number.extract::<i64>() {
-            return Ok(Value::from(number));
-        }
-        if let Ok(number) = number.extract::<u64>() {
-            return Ok(Value::from(number));
-        }
-        self.wide.push(Wide {
-            path: self.path.clone(),
-            number: number.clone().into_any().unbind(),
-        });
-        Ok(Value::from(number.str()?.to_str()?))
+    /// Returns a number with the digits of its type, whatever a subclass prints.
+    fn number<T: PyTypeInfo>(&self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        let printed = value
+            .py()
+            .get_type::<T>()
+            .call_method1("__repr__", (value,))?;
+        let printed = printed.cast::<PyString>()?.to_str()?;
+        let bad = || PyValueError::new_err(format!("`{self}`: {printed} is not a JSON number"));
+        document::number(printed).map(Value::Number).ok_or_else(bad)
     }
 
     fn object(&mut self, items: &Bound<'_, PyList>) -> PyResult<Value> {
@@ -192,10 +153,12 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     Ok(match value {
         Value::Null => py.None().into_bound(py),
         Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+        Value::Number(number) => match (number.as_i64(), number.as_str()) {
             (Some(number), _) => PyInt::new(py, number).into_any(),
-            (None, Some(number)) => PyInt::new(py, number).into_any(),
-            (None, None) => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+            (None, digits) if digits.contains(['.', 'e', 'E']) => {
+                py.get_type::<PyFloat>().call1((digits,))?
+            }
+            (None, digits) => py.get_type::<PyInt>().call1((digits,))?,
         },
         Value::String(text) => PyString::new(py, text).into_any(),
         Value::Array(items) => {

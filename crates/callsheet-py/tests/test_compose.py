@@ -185,7 +185,7 @@ def test_compositions_are_pickled_and_compared(protocol: int) -> None:
         ({"tools": [{1: 2}]}, TypeError, "`input.tools[0]`: a key must be a `str`, not a `int`"),
         ({"rules": {"a", "b"}}, TypeError, "`input.rules`: JSON has no value for a `set`"),
         ({"rules": b"x"}, TypeError, "`input.rules`: JSON has no value for a `bytes`"),
-        ({"rules": float("inf")}, ValueError, "`input.rules`: inf is no JSON number"),
+        ({"rules": float("inf")}, ValueError, "`input.rules`: inf is not a JSON number"),
         ([], Error, "the input: expected object, found array"),
         (None, Error, "the input: expected object, found null"),
     ],

@@ -188,7 +188,7 @@ def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, told: s
 
 def test_a_directory_in_the_place_of_settings_is_told(write: Write) -> None:
     root = write({"callsheet.toml/x": ""})
-    with pytest.raises(Error, match="^callsheet.toml: is no regular file$"):
+    with pytest.raises(Error, match="^callsheet.toml: is a folder$"):
         compose("layers", {}, root=root)
 
 

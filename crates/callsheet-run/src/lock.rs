@@ -1,6 +1,7 @@
 //! Locks of files that processes on this machine wait for.
 
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ const TRY: Duration = Duration::from_millis(10);
 /// It is not taken twice by one process.
 pub(crate) fn wait(path: &Path, patience: Duration) -> Result<File, RunError> {
     let refused = |cause| RunError::refused(format!("cannot lock `{}`", path.display()), cause);
-    let file = File::options().create(true).append(true).open(path);
+    let mut options = File::options();
+    let file = options.create(true).append(true).mode(0o600).open(path);
     let file = file.map_err(refused)?;
     let deadline = Instant::now() + patience;
     loop {

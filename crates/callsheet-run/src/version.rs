@@ -50,7 +50,7 @@ pub fn ask_version(
     let version = number(&String::from_utf8_lossy(&said))?;
     known.insert(key, json!({"file": same, "version": version}));
     // Asking again next time costs a little and changes nothing.
-    let _ = std::fs::write(home.join(FILE), Value::Object(known).to_string());
+    let _ = callsheet_store::write_private(&home.join(FILE), Value::Object(known).to_string());
     Some(version)
 }
 

@@ -2,11 +2,15 @@
 //!
 //! The store keeps the last one of each task. It does not look into it.
 
+use callsheet::Event;
 use serde_json::Value as Json;
 
 use crate::db::{Row, Value};
 use crate::project::{self, Project};
-use crate::{Id, Store, StoreError, mark, task};
+use crate::{Id, Store, StoreError, event, mark, task};
+
+/// The event of a branch that is kept.
+const KEPT: &str = "task:branch_kept";
 
 /// The most bytes that the bundle of a branch may have.
 const LARGEST: usize = 256 << 20;
@@ -48,22 +52,29 @@ impl Store {
             );
             return Err(StoreError::refused(why));
         }
-        let (project, refs) = (project.key, refs.to_string());
+        let (project, refs) = (project.clone(), refs.to_string());
         self.write(move |tx| {
-            project::lock(tx, project)?;
-            let key = task::key(tx, project, task)?;
+            project::lock(tx, project.key)?;
+            let key = task::key(tx, project.key, task)?;
             let there = tx.first(AT, &[key.into()])?;
             let there = there.map(|row| row.int(0)).transpose()?;
             if there != seen {
                 return Ok(false);
             }
             // No two of a task have the same time.
-            let at = there.map_or(0, |there| there + 1).max(tx.now()?);
+            let at = there
+                .map_or(0, |there| there.saturating_add(1))
+                .max(tx.now()?);
             let columns = [key.into(), at.into(), (&refs).into(), (&*bundle).into()];
             let mark = mark_of(&columns);
+            let facts = [
+                ("task", task.to_string().into()),
+                ("mark", mark::digits(&mark).into()),
+            ];
             let [key, at, refs, bundle] = columns;
-            tx.execute(PUT, &[key, at, refs, bundle, mark.into()])
-                .map(|_| true)
+            tx.execute(PUT, &[key, at, refs, bundle, mark.into()])?;
+            let told = Event::new(KEPT, facts, format!("the branch of task {task} is kept"));
+            event::append(tx, &project, &[told.into()]).map(|_| true)
         })
         .await
     }

@@ -152,7 +152,8 @@ pub(crate) fn made(
     let claim = of(tx, row, worker)?;
     let verb = kind.trim_start_matches("run:").replace('_', " ");
     let said = format!("run {} is {verb} by {worker}", claim.run.id);
-    event::append(tx, &claim.project, &[told(&claim, kind, None, said)])?;
+    let more = vec![("started_at", claim.run.started_at.into())];
+    event::append(tx, &claim.project, &[told(&claim, kind, more, said)])?;
     Ok(claim)
 }
 
@@ -187,19 +188,23 @@ pub(crate) fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<b
     ];
     tx.execute(FINISH, &values)?;
     let said = format!("run {} is finished by {}", claim.run.id, claim.worker);
-    let over = told(claim, "run:finished", Some(outcome), said);
+    let more = vec![
+        ("outcome", outcome.clone()),
+        ("records", end.records.into()),
+    ];
+    let over = told(claim, "run:finished", more, said);
     event::append(tx, &claim.project, &[over])?;
     Ok(true)
 }
 
-fn told(claim: &Claim, kind: &str, outcome: Option<&Json>, said: String) -> NewEvent {
+fn told(claim: &Claim, kind: &str, more: Vec<(&'static str, Json)>, said: String) -> NewEvent {
     let id: Id = claim.run.id;
     let mut facts = vec![
         ("run", id.to_string().into()),
         ("worker", claim.worker.clone().into()),
         ("attempt", claim.attempt.into()),
     ];
-    facts.extend(outcome.map(|outcome| ("outcome", outcome.clone())));
+    facts.extend(more);
     NewEvent {
         event: Event::new(kind, facts, said),
         run: Some(id),

@@ -1,6 +1,7 @@
 //! Events: what happened in a project, numbered from 1 without a gap.
 //!
-//! An event is stored before anybody sees it, and never changes. Whoever reads "since a number" loses nothing.
+//! An event is stored before anybody sees it, and never changes. Whoever reads "since a number" loses nothing. The mark of
+//! an event covers the mark of the one before it, so that the events of a project are a hash chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,10 @@ use serde_json::{Map, Value as Json};
 
 use crate::db::{Dialect, Row, Tx, Value, groups};
 use crate::project::Project;
-use crate::{Id, Store, StoreError, mark};
+use crate::{Id, Store, StoreError, chain, mark};
+
+/// What the marks of events begin with.
+pub(crate) const TABLE: &str = "event";
 
 /// Where a server tells that a project has news; the message is the key of the project.
 pub(crate) const CHANNEL: &str = "callsheet_event";
@@ -19,6 +23,9 @@ pub(crate) const CHANNEL: &str = "callsheet_event";
 const CHUNK: usize = 100;
 
 const NUMBER: &str = "update project set events = events + $2 where key = $1 returning events";
+
+/// Asked for on its own: a part of the statement above would not see what it has waited for.
+const BEFORE: &str = "select mark from event where project = $1 and seq = $2";
 
 const INSERT: &str = "insert into event (project, seq, at, kind, payload, run, mark) values ";
 
@@ -160,12 +167,16 @@ pub(crate) fn append_rows(
     let first = row.int(0)? - count + 1;
     let now = tx.now()?;
     let seqs: Vec<i64> = (first..first + count).collect();
+    let mut before = before(tx, project, first)?;
     let mut rows = seqs.iter().zip(rows).peekable();
     while rows.peek().is_some() {
         let mut values = Vec::with_capacity(CHUNK * 7);
         let mut taken = 0;
         for (seq, row) in rows.by_ref().take(CHUNK) {
-            values.extend(columns(project.key, *seq, now, row));
+            let row = columns(project.key, *seq, now, row);
+            before = mark::after(&before, TABLE, &row).as_bytes().to_vec();
+            values.extend(row);
+            values.push(before.clone().into());
             taken += 1;
         }
         tx.execute(&format!("{INSERT}{}", groups(taken, 7)), &values)?;
@@ -186,18 +197,26 @@ fn run_key(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<i64, StoreError
     }
 }
 
-/// Returns the columns of a row, the last of which is the mark of all others.
+/// Returns the mark that the mark of an event covers: that of the event before it, or of its project.
+fn before(tx: &mut dyn Tx, project: &Project, seq: i64) -> Result<Vec<u8>, StoreError> {
+    if seq <= 1 {
+        return Ok(chain::genesis(&project.name).as_bytes().to_vec());
+    }
+    let row = tx.first(BEFORE, &[project.key.into(), (seq - 1).into()])?;
+    // An event that is gone is found by whoever verifies; work goes on.
+    row.map_or(Ok(Vec::new()), |row| row.bytes(0).map(<[u8]>::to_vec))
+}
+
+/// Returns the columns of a row that its mark covers.
 fn columns(project: i64, seq: i64, now: i64, row: EventRow<'_>) -> Vec<Value<'_>> {
-    let mut values = vec![
+    vec![
         project.into(),
         seq.into(),
         row.at.unwrap_or(now).into(),
         row.kind.into(),
         row.payload.into(),
         row.run.into(),
-    ];
-    values.push(mark::of("event", &values).into());
-    values
+    ]
 }
 
 /// Reads events within a transaction.

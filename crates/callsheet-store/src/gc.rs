@@ -16,6 +16,19 @@ use crate::{Id, Store, StoreError, body, event, id, search};
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
 
+/// The tables from which rows are removed.
+const TABLES: &[&str] = &[
+    "body",
+    "document",
+    "edge",
+    "leaf",
+    "part",
+    "prompt",
+    "prompt_source",
+    "slot",
+    "source",
+];
+
 /// Which prompts stay, besides those that a run was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
@@ -61,7 +74,9 @@ impl Store {
     /// Removes all prompts but those that are kept and those that a run was given.
     pub async fn collect(&self, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
         let project = project.clone();
-        self.write(move |tx| collect(tx, &project, keep)).await
+        let collected = self.write(move |tx| collect(tx, &project, keep)).await?;
+        self.give_back(TABLES).await?;
+        Ok(collected)
     }
 }
 
@@ -109,6 +124,7 @@ fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, St
 
 fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
     guard::alone(tx)?;
+    tx.unhurried()?;
     let cut = cut(tx, project, keep)?;
     let collected = doomed(tx, project, &cut)?;
     if collected.prompts.is_empty() {
@@ -131,9 +147,6 @@ fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, 
     let message = format!("{} prompts are removed", collected.prompts.len());
     let told = Event::new(COLLECTED, facts, message);
     event::append(tx, project, &[told.into()])?;
-    if tx.dialect() == Dialect::Sqlite {
-        tx.batch("pragma incremental_vacuum")?;
-    }
     Ok(collected)
 }
 

@@ -21,6 +21,9 @@ const LENGTH: usize = 14;
 /// How many of them are the time.
 const TIME: usize = 9;
 
+/// The latest time that an id can tell, in the year 3084. Whatever is made later has an id of this time.
+const LATEST: i64 = (1 << 45) - 1;
+
 /// The digits of Crockford's base 32, which leaves out the letters that look like others.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -39,7 +42,7 @@ impl Id {
     pub fn new(at: i64, suffix_of: Fingerprint) -> Self {
         let mut digits = [b'0'; LENGTH];
         let (time, suffix) = digits.split_at_mut(TIME);
-        write(time, u64::try_from(at).unwrap_or(0));
+        write(time, told(at));
         let [a, b, c, d, ..] = *suffix_of.as_bytes();
         write(suffix, u64::from(u32::from_be_bytes([a, b, c, d])));
         Self(digits)
@@ -51,7 +54,12 @@ impl Id {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Returns when the thing was made, in milliseconds since 1970.
+    /// Tells whether a thing that was made at this time can have the id.
+    pub(crate) fn is_of(&self, at: i64) -> bool {
+        u64::try_from(self.at()) == Ok(told(at))
+    }
+
+    /// Returns when the thing was made, in milliseconds since 1970, as far as an id can tell.
     pub fn at(&self) -> i64 {
         let time = self.0[..TIME].iter().fold(0, |sum, byte| {
             let digit = DIGITS.iter().position(|digit| digit == byte).unwrap_or(0);
@@ -61,15 +69,15 @@ impl Id {
     }
 }
 
+/// Returns the time that an id tells of something that was made at a time: ids sort by time, however late it is.
+fn told(at: i64) -> u64 {
+    u64::try_from(at.min(LATEST)).unwrap_or(0)
+}
+
 /// Returns the text that sorts before all ids of a time and after all ids before it.
 pub(crate) fn lowest(at: i64) -> String {
-    let at = u64::try_from(at).unwrap_or(0);
-    if at >> 45 != 0 {
-        // `~` sorts after every id: no time that an id can have is so late.
-        return "~".to_owned();
-    }
     let mut digits = [b'0'; TIME];
-    write(&mut digits, at);
+    write(&mut digits, told(at));
     String::from_utf8_lossy(&digits).into_owned()
 }
 
@@ -150,6 +158,12 @@ fn chance() -> Fingerprint {
     Fingerprint::of(words.map(u64::to_le_bytes).concat())
 }
 
+/// Returns a number between a half and one that others do not draw at the same time.
+pub(crate) fn fraction() -> f64 {
+    let [byte, ..] = *chance().as_bytes();
+    0.5 + f64::from(byte) / 512.0
+}
+
 /// Finds the one row whose id is, or begins with, what a user wrote.
 ///
 /// The statement takes the range of ids as `$1` (included) and `$2` (excluded), gives the id as its first column, and
@@ -202,11 +216,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ids_sort_by_time(a in 0..1_i64 << 45, b in 0..1_i64 << 45, seed: u64) {
+        fn ids_sort_by_time(a in 0..1_i64 << 45, b in 0..1_i64 << 45, late: i64, seed: u64) {
             let id = |at: i64| Id::new(at, Fingerprint::of(seed.to_le_bytes()));
             prop_assert_eq!(id(a).at(), a);
             prop_assert_eq!(id(a).cmp(&id(b)), a.cmp(&b));
             prop_assert_eq!(id(a).as_str().cmp(id(b).as_str()), a.cmp(&b));
+            // No id can tell the times after the year 3084, but none of them is told as an early one.
+            let late = late.max(LATEST);
+            prop_assert!(id(late) >= id(a) && id(late).is_of(late));
+            prop_assert!(lowest(late).as_str() <= id(late).as_str());
         }
     }
 }

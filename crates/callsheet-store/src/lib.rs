@@ -36,10 +36,12 @@ mod batch;
 mod body;
 mod branch;
 mod bundle;
+mod chain;
 mod claim;
 mod db;
 mod error;
 mod event;
+mod folder;
 mod follow;
 mod gc;
 mod id;
@@ -66,9 +68,11 @@ pub use branch::Branch;
 pub use bundle::{
     AnnotationDocument, Bundle, Bundled, BundledRun, Imported, Lines, RunDocument, TaskDocument,
 };
+pub use chain::Head;
 pub use claim::Claim;
 pub use error::StoreError;
 pub use event::{NewEvent, StoredEvent};
+pub use folder::{make_folder, write_private};
 pub use follow::Follower;
 pub use gc::{Collected, Keep};
 pub use id::Id;

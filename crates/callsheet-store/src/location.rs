@@ -8,12 +8,18 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use postgres::config::{Config, Host, SslMode};
+use tokio_postgres::config::{Config, Host, SslMode};
 
 use crate::StoreError;
 
-/// How long to wait for a server where the URL does not say.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait for a server where the URL does not say, until it has accepted the login.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a server may take for one statement where the URL does not say.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The schema of the database that holds the tables where the URL does not say.
+const SCHEMA: &str = "callsheet";
 
 /// How long a server may leave what was sent to it without an answer of its network.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -33,7 +39,27 @@ pub enum Location {
 
 /// A database of a PostgreSQL server, with what it takes to log in.
 #[derive(Clone)]
-pub struct Server(Box<Config>);
+pub struct Server {
+    config: Box<Config>,
+    ours: Ours,
+}
+
+/// What a URL says that only this program understands.
+#[derive(Clone)]
+struct Ours {
+    schema: String,
+    durability: Durability,
+    answer: Duration,
+}
+
+/// What a server has to promise before anything is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// What it has acknowledged is on its disk.
+    Full,
+    /// Whatever it is set to.
+    Server,
+}
 
 impl Location {
     /// Returns the place that a text names: a URL with `postgres://` or `postgresql://`, or else a path.
@@ -80,8 +106,117 @@ impl fmt::Debug for Location {
 impl Server {
     /// Returns what the client library needs.
     pub(crate) fn config(&self) -> &Config {
-        &self.0
+        &self.config
     }
+
+    /// Returns the schema that holds the tables, which is a plain name.
+    pub(crate) fn schema(&self) -> &str {
+        &self.ours.schema
+    }
+
+    /// Returns what the server has to promise.
+    pub(crate) fn durability(&self) -> Durability {
+        self.ours.durability
+    }
+
+    /// Returns how long the server may take until it has accepted the login.
+    pub(crate) fn connect_limit(&self) -> Duration {
+        let each = self.config.get_connect_timeout();
+        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(1);
+        each.map_or(CONNECT_TIMEOUT, |each| each.saturating_mul(hosts))
+    }
+
+    /// Returns how long the server may take for one statement.
+    pub(crate) fn answer_limit(&self) -> Duration {
+        self.ours.answer
+    }
+}
+
+impl Ours {
+    /// Takes what is ours out of a URL and returns the rest of it.
+    fn split(url: &str) -> Result<(Self, String), StoreError> {
+        let mut ours = Self {
+            schema: SCHEMA.to_owned(),
+            durability: Durability::Full,
+            answer: ANSWER_TIMEOUT,
+        };
+        let Some((address, query)) = url.split_once('?') else {
+            return Ok((ours, url.to_owned()));
+        };
+        let mut rest = Vec::new();
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let taken = match name {
+                "schema" => ours.set_schema(value),
+                "durability" => ours.set_durability(value),
+                "answer_timeout" => ours.set_answer(value),
+                "options" => {
+                    refuse_options(value)?;
+                    rest.push(pair);
+                    Some(())
+                }
+                _ => {
+                    rest.push(pair);
+                    Some(())
+                }
+            };
+            if taken.is_none() {
+                return Err(StoreError::refused(format!(
+                    "the URL of the store has a `{name}` that cannot be read; {FORMS}"
+                )));
+            }
+        }
+        let mark = if rest.is_empty() { "" } else { "?" };
+        Ok((ours, format!("{address}{mark}{}", rest.join("&"))))
+    }
+
+    fn set_schema(&mut self, name: &str) -> Option<()> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let fits = name.len() < 64
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(plain)
+            && !name.starts_with("pg_");
+        name.clone_into(&mut self.schema);
+        fits.then_some(())
+    }
+
+    fn set_durability(&mut self, name: &str) -> Option<()> {
+        self.durability = match name {
+            "full" => Durability::Full,
+            "server" => Durability::Server,
+            _ => return None,
+        };
+        Some(())
+    }
+
+    fn set_answer(&mut self, seconds: &str) -> Option<()> {
+        let seconds = seconds.parse().ok().filter(|n| (1..=86400).contains(n))?;
+        self.answer = Duration::from_secs(seconds);
+        Some(())
+    }
+}
+
+/// What the parameters look like that only this program understands.
+const FORMS: &str = "they read `schema=NAME` (lower-case letters, digits and `_`), `durability=full` or \
+    `durability=server`, and `answer_timeout=SECONDS`";
+
+/// Refuses what would be set otherwise anyway, so that nobody believes that it holds.
+fn refuse_options(options: &str) -> Result<(), StoreError> {
+    let options = options.to_ascii_lowercase().replace('-', "_");
+    let refused = |name, instead| {
+        StoreError::refused(format!(
+            "the URL of the store sets `{name}` by `options`, which this program sets itself; {instead}"
+        ))
+    };
+    if options.contains("search_path") {
+        let instead = "`schema=NAME` says which schema holds the tables";
+        return Err(refused("search_path", instead));
+    }
+    if options.contains("synchronous_commit") {
+        let instead = "`durability=server` takes the server as it is";
+        return Err(refused("synchronous_commit", instead));
+    }
+    Ok(())
 }
 
 impl FromStr for Server {
@@ -113,7 +248,8 @@ impl FromStr for Server {
                 "the URL of the store asks for TLS by `sslmode`, which this program does not speak",
             ));
         }
-        let mut config = Config::from_str(url).map_err(|_| bad("cannot be read"))?;
+        let (ours, url) = Ours::split(url)?;
+        let mut config = Config::from_str(&url).map_err(|_| bad("cannot be read"))?;
         if config.get_hosts().is_empty() {
             return Err(bad("names no host"));
         }
@@ -133,18 +269,21 @@ impl FromStr for Server {
             config.keepalives_interval(QUIET);
             config.keepalives_retries(2);
         }
-        Ok(Self(Box::new(config)))
+        Ok(Self {
+            config: Box::new(config),
+            ours,
+        })
     }
 }
 
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;
-        if let Some(user) = self.0.get_user() {
+        if let Some(user) = self.config.get_user() {
             write!(f, "{user}@")?;
         }
-        let ports = self.0.get_ports();
-        for (at, host) in self.0.get_hosts().iter().enumerate() {
+        let ports = self.config.get_ports();
+        for (at, host) in self.config.get_hosts().iter().enumerate() {
             if at > 0 {
                 f.write_str(",")?;
             }
@@ -156,7 +295,7 @@ impl fmt::Display for Server {
                 write!(f, ":{port}")?;
             }
         }
-        match self.0.get_dbname() {
+        match self.config.get_dbname() {
             Some(name) => write!(f, "/{name}"),
             None => Ok(()),
         }

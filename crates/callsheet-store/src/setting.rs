@@ -2,11 +2,12 @@
 //!
 //! The store knows no setting by name and gives none a default. Secrets do not belong here.
 
+use callsheet::Event;
 use serde_json::Value as Json;
 
 use crate::db::{Row, Tx, Value};
 use crate::project::{self, Project};
-use crate::{Store, StoreError, mark};
+use crate::{Store, StoreError, event, mark};
 
 const GET: &str = "select value from setting where project = $1 and name = $2";
 
@@ -36,8 +37,8 @@ impl Store {
         value: &Json,
     ) -> Result<(), StoreError> {
         check(name)?;
-        let (key, name, value) = (project.key, name.to_owned(), value.to_string());
-        self.write(move |tx| set(tx, key, &name, &value)).await
+        let (project, name, value) = (project.clone(), name.to_owned(), value.to_string());
+        self.write(move |tx| set(tx, &project, &name, &value)).await
     }
 
     /// Changes a setting by what it is now, with nobody in between; nothing changes where `change` gives nothing.
@@ -51,13 +52,13 @@ impl Store {
         F: Fn(Option<Json>) -> Option<Json> + Send + 'static,
     {
         check(name)?;
-        let (key, name) = (project.key, name.to_owned());
+        let (project, name) = (project.clone(), name.to_owned());
         self.write(move |tx| {
-            project::lock(tx, key)?;
-            let found = tx.first(GET, &[key.into(), (&name).into()])?;
+            project::lock(tx, project.key)?;
+            let found = tx.first(GET, &[project.key.into(), (&name).into()])?;
             let now = found.map(|row| parsed(&row, 0, &name)).transpose()?;
             match change(now) {
-                Some(value) => set(tx, key, &name, &value.to_string()),
+                Some(value) => set(tx, &project, &name, &value.to_string()),
                 None => Ok(()),
             }
         })
@@ -80,11 +81,19 @@ impl Store {
     }
 }
 
-fn set(tx: &mut dyn Tx, project: i64, name: &str, value: &str) -> Result<(), StoreError> {
+/// The event of a setting that has another value.
+const CHANGED: &str = "setting:changed";
+
+fn set(tx: &mut dyn Tx, project: &Project, name: &str, value: &str) -> Result<(), StoreError> {
+    project::lock(tx, project.key)?;
     let at = tx.now()?;
-    let mut values: Vec<Value<'_>> = vec![project.into(), name.into(), value.into(), at.into()];
-    values.push(mark::of("setting", &values).into());
-    tx.execute(SET, &values).map(|_| ())
+    let mut values: Vec<Value<'_>> = vec![project.key.into(), name.into(), value.into(), at.into()];
+    let mark = mark::of("setting", &values);
+    let facts = [("name", name.into()), ("mark", mark::digits(&mark).into())];
+    values.push(mark.into());
+    tx.execute(SET, &values)?;
+    let told = Event::new(CHANGED, facts, format!("setting {name} is changed"));
+    event::append(tx, project, &[told.into()]).map(|_| ())
 }
 
 fn parsed(row: &Row, at: usize, name: &str) -> Result<Json, StoreError> {

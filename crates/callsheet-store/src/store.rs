@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::db::{Closure, Queue, Stop, Tx, postgres, sqlite};
 use crate::event::CHANNEL;
@@ -18,6 +18,8 @@ use crate::{Location, StoreError};
 pub enum Access {
     /// Looking only: nothing is made, and nothing changes but an old schema.
     Read,
+    /// Everything, in a store that is there.
+    Existing,
     /// Everything; the store is made where there is none.
     Write,
 }
@@ -30,6 +32,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How many threads read a file, or use a connection to a server.
     pub connections: usize,
+    /// Whether the room is used that a file keeps for collecting, so that it works on a full disk.
+    pub collects: bool,
 }
 
 impl Default for Options {
@@ -37,6 +41,7 @@ impl Default for Options {
         Self {
             busy_timeout: Duration::from_secs(5),
             connections: 4,
+            collects: false,
         }
     }
 }
@@ -46,6 +51,13 @@ impl Options {
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
+        self
+    }
+
+    /// Uses the room that a file keeps for collecting, for whoever is going to [`Store::collect`].
+    #[must_use]
+    pub fn collecting(mut self) -> Self {
+        self.collects = true;
         self
     }
 }
@@ -96,14 +108,18 @@ impl Store {
         let readers = inner.options.connections.max(1);
         match location {
             Location::Sqlite(path) => {
-                let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                let mut file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
+                if inner.options.collects {
+                    file = file.collecting();
+                }
                 for _ in 0..readers {
                     let (file, queue) = (file.clone(), Arc::clone(&reads));
                     inner.start(false, move || sqlite::read(&file, &queue))?;
                 }
-                if access == Access::Read {
+                if access != Access::Write {
                     file.check_readable()?;
-                } else {
+                }
+                if access != Access::Read {
                     let queue = Arc::new(Queue::default());
                     inner.writes = Some(Arc::clone(&queue));
                     let writer = sqlite::Writer::open(file)?;
@@ -113,13 +129,14 @@ impl Store {
                 }
             }
             Location::Postgres(server) => {
-                let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
+                let writes = access != Access::Read;
+                let link = postgres::Link::new(server, &name, inner.options.busy_timeout, writes);
                 link.check(access == Access::Write)?;
                 for _ in 0..readers {
                     let (link, queue) = (link.clone(), Arc::clone(&reads));
                     inner.start(false, move || postgres::work(&link, &queue))?;
                 }
-                inner.writes = (access == Access::Write).then_some(reads);
+                inner.writes = writes.then_some(reads);
             }
         }
         Ok(Self(Arc::new(inner)))
@@ -160,6 +177,29 @@ impl Store {
         self.send(&self.0.reads, false, work).await
     }
 
+    /// Gives the room back that rows took which were removed from some tables.
+    pub(crate) async fn give_back(
+        &self,
+        tables: &'static [&'static str],
+    ) -> Result<(), StoreError> {
+        let inner = &self.0;
+        let name: Arc<str> = inner.location.to_string().into();
+        let busy = inner.options.busy_timeout;
+        let (reply, done) = oneshot::channel();
+        match &inner.location {
+            Location::Sqlite(path) => {
+                let file = sqlite::File::new(path, &name, busy)?;
+                inner.start(false, move || drop(reply.send(file.give_back())))?;
+            }
+            Location::Postgres(server) => {
+                let link = postgres::Link::new(server, &name, busy, false);
+                inner.start(false, move || drop(reply.send(link.vacuum(tables))))?;
+            }
+        }
+        let closed = |_| Err(StoreError::unavailable(&name, "has been closed"));
+        done.await.unwrap_or_else(closed)
+    }
+
     /// Returns what changes whenever anybody may have committed something.
     pub(crate) fn news(&self) -> Result<watch::Receiver<u64>, StoreError> {
         let inner = &self.0;
@@ -171,11 +211,12 @@ impl Store {
             let name: Arc<str> = inner.location.to_string().into();
             match &inner.location {
                 Location::Sqlite(path) => {
-                    let file = sqlite::File::new(path, &name, inner.options.busy_timeout);
+                    let file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
                     inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
                 }
                 Location::Postgres(server) => {
-                    let link = postgres::Link::new(server, &name, inner.options.busy_timeout);
+                    let busy = inner.options.busy_timeout;
+                    let link = postgres::Link::new(server, &name, busy, false);
                     inner.start(false, move || {
                         postgres::watch(&link, CHANNEL, &stop, &changed);
                     })?;

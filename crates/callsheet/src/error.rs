@@ -24,6 +24,8 @@ pub enum ErrorKind {
     NoChange,
     /// A glob of the input matches no file.
     NoMatch,
+    /// A file belongs to a user whose word is not taken.
+    Untrusted,
 }
 
 /// Where in which file an error was found.
@@ -161,6 +163,19 @@ impl Error {
         self.0.kind
     }
 
+    /// Returns where and what is wrong, without its causes.
+    pub fn headline(&self) -> String {
+        let detail = &self.0.detail;
+        match &self.0.place {
+            None => detail.clone(),
+            Some(Place { file, line: None }) => format!("{file}: {detail}"),
+            Some(Place {
+                file,
+                line: Some(line),
+            }) => format!("{file}:{line}: {detail}"),
+        }
+    }
+
     /// Returns the sentence without place and causes.
     pub fn detail(&self) -> &str {
         &self.0.detail
@@ -189,13 +204,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.0.place {
-            match place.line {
-                Some(line) => write!(f, "{}:{line}: ", place.file)?,
-                None => write!(f, "{}: ", place.file)?,
-            }
-        }
-        f.write_str(&self.0.detail)?;
+        f.write_str(&self.headline())?;
         for cause in &self.0.causes {
             write!(f, "\n  {}", cause.replace('\n', "\n  "))?;
         }

@@ -142,6 +142,7 @@ pub mod manifest;
 pub mod mounts;
 pub mod observe;
 pub mod omission;
+mod outside;
 pub mod package;
 pub mod policy;
 pub mod prepare;
@@ -167,9 +168,12 @@ pub mod trace;
 pub mod workflow;
 
 pub use builder::{
-    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, packaged,
+    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, TEMPLATES,
+    packaged,
 };
-pub use compose::{Budget, Composition, Inputs, Message, Options, Prompt, assemble, compose};
+pub use compose::{
+    Budget, Composition, Draft, Inputs, Message, Options, Prompt, assemble, compose, draft,
+};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;

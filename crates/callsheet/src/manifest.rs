@@ -204,8 +204,14 @@ impl Manifest {
 
     /// Adds the tokens of the prompt that the sections stand in, and of every section.
     pub fn count(&mut self, encoding: Encoding, prompt: &str) {
+        let tokens = Reading::of(prompt).all_tokens(encoding);
+        self.counted(encoding, prompt, tokens);
+    }
+
+    /// Adds the tokens of a prompt that were counted before, and those of every section.
+    pub(crate) fn counted(&mut self, encoding: Encoding, prompt: &str, tokens: usize) {
         let reading = Reading::of(prompt);
-        self.tokens = Some(reading.all_tokens(encoding));
+        self.tokens = Some(tokens);
         self.encoding = Some(encoding);
         for section in &mut self.sections {
             let body = reading.slice(section.start..section.end);

@@ -211,22 +211,23 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 fn fill(schema: &Value, value: &mut Value) {
-    let (Some(fields), Value::Object(object)) = (properties(schema), value) else {
+    let Value::Object(object) = value else {
         return;
     };
-    for (name, field) in fields {
-        if !object.contains_key(name) {
-            // Only what can be nothing but an object is made one, to hold the defaults of its fields.
-            let object_only =
-                properties(field).is_some() && field.get("type") == Some(&Value::from("object"));
-            let nested = object_only.then(|| Value::Object(Map::new()));
-            let Some(default) = field.get("default").cloned().or(nested) else {
-                continue;
-            };
-            object.insert(name.clone(), default);
-        }
+    for (name, field) in properties(schema).into_iter().flatten() {
         if let Some(inner) = object.get_mut(name) {
             fill(field, inner);
+            continue;
+        }
+        // Only what can be nothing but an object is made one, to hold the defaults of its fields.
+        let object_only = || {
+            let kind = field.get("type").and_then(Value::as_str);
+            kind == Some("object") && properties(field).is_some()
+        };
+        let nested = || object_only().then(|| Value::Object(Map::new()));
+        if let Some(mut inner) = field.get("default").cloned().or_else(nested) {
+            fill(field, &mut inner);
+            object.insert(name.clone(), inner);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Text and variables come from the caller; nothing is read here. Of agents, runs and stores only the names of their
 //! settings are known, so that a misspelled one is refused wherever the file is read.
 
+mod read;
 mod redaction;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+pub use self::read::{SAFE_DIRECTORY, Trust, read};
+use crate::document::keep_digits;
 use crate::inputs::Root;
+use crate::outside::{self, PROMPTS_DIR};
 use crate::prepare::Preparation;
 use crate::profile::Profiles;
 use crate::recipe::known;
@@ -108,9 +112,28 @@ impl PromptSettings {
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let bad = |error| Error::toml(ErrorKind::BadInput, file, text, &error);
         let mut settings: Self = toml::from_str(text).map_err(bad)?;
+        for (name, fields) in &mut settings.recipes {
+            keep_digits(text, &["recipes", name], fields);
+        }
+        settings.refuse_outside(file)?;
         settings.redact_rules = settings.redact.rules(text, file)?;
         text.clone_into(&mut settings.text);
         Ok(settings)
+    }
+
+    /// Refuses settings with which a prompt would have files from outside the project.
+    fn refuse_outside(&self, file: &str) -> Result<(), Error> {
+        let refuse = |detail: String| Err(Error::new(ErrorKind::BadInput, detail).at(file, None));
+        let own = [(PROMPTS_DIR.to_owned(), json!(self.prompts_dir))];
+        if let Some(detail) = outside::refusal(&Map::from_iter(own)) {
+            return refuse(detail);
+        }
+        for (name, fields) in &self.recipes {
+            if let Some(detail) = outside::refusal(fields) {
+                return refuse(format!("`recipes.{name}`: {detail}"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the file as it was written, for what is read from it only when somebody asks.
@@ -215,10 +238,10 @@ impl PromptSettings {
         let mut defaults = self.recipes.get(recipe).cloned().unwrap_or_default();
         let fields: Vec<&str> = fields.collect();
         let mut shared = Map::new();
-        if fields.contains(&"prompts_dir")
+        if fields.contains(&PROMPTS_DIR)
             && let Some(folder) = &self.prompts_dir
         {
-            shared.insert("prompts_dir".to_owned(), json!(folder));
+            shared.insert(PROMPTS_DIR.to_owned(), json!(folder));
         }
         if fields.contains(&"paths") {
             let paths = [

@@ -57,6 +57,16 @@ impl Origin {
             fingerprint: Fingerprint::of(bytes),
         })
     }
+
+    /// Makes the origin of bytes of which nobody will ask for the fingerprint; it has an empty one.
+    pub(crate) fn unrecorded(kind: OriginKind, name: impl Into<String>, len: usize) -> Arc<Self> {
+        Arc::new(Self {
+            kind,
+            name: name.into(),
+            len,
+            fingerprint: Fingerprint::from_bytes([0; 32]),
+        })
+    }
 }
 
 impl fmt::Display for Origin {

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use callsheet::inputs::Disk;
 use callsheet::recipe::built_in;
-use callsheet::{Budget, Composition, Error, Inputs, Options, Recipe, Seal, compose};
+use callsheet::{
+    Budget, Composition, Draft, Error, Inputs, Options, Recipe, Root, Seal, compose, draft,
+};
 use serde_json::{Value, json};
 
 use corpus::{Case, Witness};
@@ -134,10 +136,26 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
     };
     let inputs =
         Inputs::new(Disk::watched().open(root)?).with_observer(Witness(case.observed.clone()));
-    let composition = compose(recipe, &case.input, &inputs, &options)?;
+    let composition = compose(recipe, &case.input, &inputs, &options);
+    let plain = Inputs::new(Root::open(root)?).with_observer(Witness(case.observed.clone()));
+    let drafted = draft(recipe, &case.input, plain, &options);
+    check_draft(drafted.as_ref(), composition.as_ref());
+    let composition = composition?;
     let seal = Seal::of(&composition, recipe, &case.input, &inputs, &options)?;
     check_seal(&seal, &composition);
     Ok(composition)
+}
+
+/// A draft says what the composition says, and fails where it fails.
+fn check_draft(drafted: Result<&Draft, &Error>, composed: Result<&Composition, &Error>) {
+    match (drafted, composed) {
+        (Ok(drafted), Ok(composed)) => {
+            assert_eq!(drafted.text, composed.text);
+            assert_eq!(drafted.events, composed.events);
+            assert_eq!(drafted.omissions, composed.manifest.omissions);
+        }
+        (drafted, composed) => assert_eq!(drafted.err(), composed.err()),
+    }
 }
 
 /// Every case is sealed, put together again and composed again, to the same bytes.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text};
 use crate::output::Output;
+use crate::output::terminal::fit_json;
 use crate::project::Project;
 use crate::table::{Align, Table};
 
@@ -86,7 +87,9 @@ impl Args {
                     signal,
                     stderr: String::new(),
                 };
-                parse(found?.reader(), file.as_deref(), &ending)
+                let mut reader = found?.reader();
+                out.stream(|out| parse(&mut *reader, file.as_deref(), &ending, out))?;
+                Ok(ExitCode::SUCCESS)
             }
         }
     }
@@ -157,17 +160,18 @@ fn show(project: &Project, name: &str, out: Output) -> Result<ExitCode, Failure>
 }
 
 fn parse(
-    mut reader: Box<dyn Reader>,
+    reader: &mut dyn Reader,
     file: Option<&str>,
     ending: &Ending,
-) -> Result<ExitCode, Failure> {
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let name = file.filter(|name| *name != "-");
     let shown = name.unwrap_or("stdin");
     let mut lines: Box<dyn BufRead> = match name {
         None => Box::new(io::stdin().lock()),
         Some(name) => Box::new(BufReader::new(open(name)?)),
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(out);
     let mut events = Events::default();
     // Events go out as they come in: an output of any size takes the memory of one line.
     let header = "{\n  \"schema\": \"callsheet.adapter-parse/1\",\n  \"events\": [";
@@ -182,15 +186,14 @@ fn parse(
             events.write(&mut out, &event).map_err(|c| written(&c))?;
         }
     }
-    let verdict = json!(reader.verdict(ending));
+    let verdict = fit_json(json!(reader.verdict(ending)).to_string());
     let end = if events.all == 0 { "" } else { "\n  " };
     let rest = format!(
         "{end}],\n  \"verdict\": {verdict},\n  \"unknown\": {}\n}}\n",
         events.unknown
     );
     let flushed = out.write_all(rest.as_bytes()).and_then(|()| out.flush());
-    flushed.map_err(|cause| written(&cause))?;
-    Ok(ExitCode::SUCCESS)
+    flushed.map_err(|cause| written(&cause))
 }
 
 fn written(cause: &io::Error) -> Failure {
@@ -222,8 +225,8 @@ impl Events {
         let comma = if self.all == 0 { "" } else { "," };
         self.all += 1;
         self.unknown += u64::from(event.kind() == "unknown");
-        write!(out, "{comma}\n    ")?;
-        serde_json::to_writer(out, event).map_err(io::Error::from)
+        let event = serde_json::to_string(event).map_err(io::Error::from)?;
+        write!(out, "{comma}\n    {}", fit_json(event))
     }
 }
 

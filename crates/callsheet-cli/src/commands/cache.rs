@@ -6,9 +6,9 @@ use callsheet::cache::{CachePlan, Divergence, Extent, Place, Side, plan};
 
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
-use crate::output::Output;
-use crate::project::{Found, Project};
-use crate::table::{Align, Table, one_line};
+use crate::output::{Output, one_line};
+use crate::project::Project;
+use crate::table::{Align, Table};
 use crate::target::Target;
 
 /// Tell what a provider's cache keeps: stable sections, the common prefix, and what ends it
@@ -80,8 +80,7 @@ impl Args {
         let recipe = document
             .as_ref()
             .and_then(|document| document["recipe"].as_str());
-        let found = recipe.map(|name| project.recipe(name));
-        side.own |= matches!(found, Some(Ok(Found::Own(_))));
+        side.own |= recipe.is_some_and(|name| project.own_recipe(name).is_ok());
         Ok(side)
     }
 }

@@ -6,9 +6,8 @@ use callsheet_store::block_on;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
-use crate::table::one_line;
 use crate::{run, tasks};
 
 /// Approve a scope violation, so that it no longer keeps its task from being done

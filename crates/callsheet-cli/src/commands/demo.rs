@@ -6,11 +6,10 @@ mod sprint;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
 use clap::builder::PossibleValuesParser;
 
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{Look, Output, write_file};
 use crate::project::Project;
 use crate::run::AGENTS;
 
@@ -79,8 +78,7 @@ fn say(out: Output, text: &str) -> Result<(), Failure> {
 }
 
 fn heading(text: &str) -> String {
-    let style = Style::new().bold().fg_color(Some(AnsiColor::Green.into()));
-    format!("{style}{text}{style:#}")
+    Look::Green.on(text)
 }
 
 fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {

@@ -6,10 +6,9 @@ use std::time::Duration;
 use callsheet_store::{Id, RunState, StoredEvent, block_on};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, compact, one_line};
 use crate::project::Project;
 use crate::store::Opened;
-use crate::table::one_line;
 use crate::{run, time};
 
 /// How many events are read at once.
@@ -87,7 +86,6 @@ fn print_since(
         let mut text = String::new();
         for event in &events {
             text.push_str(&line(event, out));
-            text.push('\n');
         }
         out.data(text)?;
     }
@@ -95,15 +93,14 @@ fn print_since(
 
 fn line(event: &StoredEvent, out: Output) -> String {
     if out.json {
-        // Text keys only: serialising it cannot fail.
-        return serde_json::to_string(event).unwrap_or_default();
+        return compact(event);
     }
     let run = event.run.map_or_else(String::new, |run| format!("  {run}"));
     format!(
-        "{:>6}  {}  {}{run}  {}",
+        "{:>6}  {}  {}{run}  {}\n",
         event.seq,
         time::shown(event.at),
-        event.event.kind,
+        one_line(&event.event.kind),
         one_line(event.event.message())
     )
 }

@@ -1,6 +1,6 @@
 //! `export`: sealed prompts and finished runs as one file for somebody else.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::output::terminal::is_shown;
 use crate::output::{Output, STDOUT, is_stdout, refuse_shared, write_file_with};
 use crate::progress;
 use crate::project::Project;
@@ -48,7 +49,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        if self.output.is_none() && io::stdout().is_terminal() {
+        if self.output.is_none() && is_shown() {
             return Err(Failure::input("a bundle is nothing for a terminal")
                 .hint("name a file with `-o FILE`"));
         }

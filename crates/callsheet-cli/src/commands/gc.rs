@@ -37,8 +37,7 @@ impl Args {
             let opened = store::open(project)?;
             block_on(opened.store.collectable(&opened.project, keep))?
         } else {
-            store::open(project)?;
-            let opened = store::open_to_write(project)?;
+            let opened = store::open_to_collect(project)?;
             let collecting = || block_on(opened.store.collect(&opened.project, keep));
             progress::during("collecting", collecting)?
         };

@@ -21,6 +21,10 @@ Examples:
   callsheet inject --command dev-story --story 2a-1 --discovery --tech-spec
   callsheet inject --command commit --story 2a-1 --story 2a-2 --no-project-context
   callsheet inject --command review --story 2a-1 --file docs/api.md -o injection.xml")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "every one of them is a flag of its own on the command line"
+)]
 pub(crate) struct Args {
     /// The command that the agent runs; named in messages only
     #[arg(long, value_name = "NAME")]
@@ -45,6 +49,10 @@ pub(crate) struct Args {
     /// One more file, relative to the root; may be given several times
     #[arg(long, value_name = "PATH", num_args = 1..)]
     file: Vec<String>,
+
+    /// Take files of `--file` that lie outside the root, too
+    #[arg(long)]
+    allow_outside: bool,
 
     /// How keys match file names [default: key]
     #[arg(long = "match", value_name = "RULE")]
@@ -91,6 +99,7 @@ impl Args {
             (self.no_project_context, "include_project_context:=false"),
             (self.discovery, "include_discovery:=true"),
             (self.tech_spec, "include_tech_spec:=true"),
+            (self.allow_outside, "allow_outside:=true"),
             (matches!(self.rule, Some(Rule::Key)), "match=key"),
             (
                 matches!(self.rule, Some(Rule::Substring)),

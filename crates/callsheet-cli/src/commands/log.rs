@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, compact};
 use crate::project::Project;
 use crate::run;
 use crate::store::Opened;
@@ -164,7 +164,7 @@ impl Args {
                 "stream": record.stream,
                 "data": String::from_utf8_lossy(data),
             });
-            return out.data(format!("{line}\n"));
+            return out.data(compact(&line));
         }
         if self.stream != Which::All {
             out.data(data)?;
@@ -174,15 +174,12 @@ impl Args {
             }
             return Ok(());
         }
-        let mut shown = Vec::with_capacity(data.len() + 16);
-        for line in data.split_inclusive(|byte| *byte == b'\n') {
-            shown.extend(format!("{:<6} ", record.stream.as_str()).into_bytes());
-            shown.extend(line);
-            if !line.ends_with(b"\n") {
-                shown.push(b'\n');
-            }
+        let mut shown = String::with_capacity(data.len() + 16);
+        for line in String::from_utf8_lossy(data).split_inclusive('\n') {
+            let line = line.trim_end_matches('\n');
+            shown.push_str(&format!("{:<6} {line}\n", record.stream.as_str()));
         }
-        out.data(shown)
+        out.text(&shown)
     }
 }
 

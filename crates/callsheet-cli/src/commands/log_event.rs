@@ -1,6 +1,5 @@
 //! `log-event`: what an agent calls to say how far it is. One line of CSV on stdout, and the event in the store.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::sprint::LogLine;
@@ -32,7 +31,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, root: Option<&Path>, out: Output) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(
+        self,
+        project: impl FnOnce() -> Result<Project, Failure>,
+        out: Output,
+    ) -> Result<ExitCode, Failure> {
         let fields = Fields::parse(&self.event)?;
         // What is stored and what is printed are the same, so that the line is known again.
         let line = fields.line(time::now() / 1000)?.on_one_line();
@@ -40,7 +43,7 @@ impl Args {
         fields.add_to(&mut event)?;
         let run = std::env::var("CALLSHEET_RUN").ok();
         let run = run.filter(|run| !run.is_empty());
-        let stored = keep(root, event, run.as_deref());
+        let stored = project().and_then(|project| keep(&project, event, run.as_deref()));
         out.data(format!("{line}\n"))?;
         let Err(why) = stored else {
             return Ok(ExitCode::SUCCESS);
@@ -59,9 +62,8 @@ impl Args {
 }
 
 /// Stores the event, for the run where there is one of that id. A store is never made here.
-fn keep(root: Option<&Path>, event: Event, run: Option<&str>) -> Result<(), Failure> {
-    let project = Project::find(root)?;
-    let opened = store::open_to_write_if_there(&project)?
+fn keep(project: &Project, event: Event, run: Option<&str>) -> Result<(), Failure> {
+    let opened = store::open_to_write_if_there(project)?
         .ok_or_else(|| Failure::missing("there is no store in this project"))?;
     let run = run.and_then(|id| block_on(opened.store.run(&opened.project, id)).ok());
     let run = run.map(|run| run.id);

@@ -12,12 +12,12 @@ use callsheet_store::{RunState, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, REFUSED};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
+use crate::run;
 use crate::store::Opened;
 use crate::tasks::{self, Desk};
 use crate::travel::Journey;
-use crate::{run, table};
 
 /// Merge the result of a task into its base branch, after its checks passed on the merged tree
 ///
@@ -160,7 +160,7 @@ fn undecided(state: &TaskState) -> Vec<String> {
     all.flatten()
         .filter(|one| one["approval"] != "approved")
         .map(|one| {
-            let word = |field: &str| table::one_line(one[field].as_str().unwrap_or_default());
+            let word = |field: &str| one_line(one[field].as_str().unwrap_or_default());
             format!("{} {} ({})", word("id"), word("path"), word("approval"))
         })
         .collect()
@@ -211,7 +211,7 @@ fn tell(
         }
         Merged::Conflict { paths } => {
             document["conflicts"] = json!(paths);
-            let paths: Vec<String> = paths.iter().map(|path| table::one_line(path)).collect();
+            let paths: Vec<String> = paths.iter().map(|path| one_line(path)).collect();
             let said = format!(
                 "task {id} conflicts with {base} in {}; nothing has changed",
                 paths.join(", ")

@@ -15,6 +15,7 @@ pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod gc;
+pub(crate) mod head;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inject;

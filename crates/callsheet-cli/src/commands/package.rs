@@ -7,10 +7,9 @@ use callsheet::package::{Severity, check};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::report::count;
-use crate::table::one_line;
 
 /// Check packages of agents and workflows
 #[derive(Debug, clap::Args)]

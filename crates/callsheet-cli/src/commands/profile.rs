@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -124,24 +124,21 @@ fn show(profiles: &Profiles, name: &str, out: Output) -> Result<ExitCode, Failur
 }
 
 fn shown(home: &str, profile: &Profile) -> String {
-    let mut text = format!("{} ({home})", profile.name);
+    let mut head = format!("{} ({home})", profile.name);
     if let Some(description) = &profile.description {
-        text.push_str(&format!(": {description}"));
+        head.push_str(&format!(": {description}"));
     }
-    text.push_str(&format!(
-        "\n{}\n\nrunner: {}\n",
-        profile.fingerprint(),
-        profile.runner
-    ));
+    let mut text = format!("{}\n{}\n\n", one_line(&head), profile.fingerprint());
+    text.push_str(&format!("runner: {}\n", one_line(&profile.runner)));
     if let Some(model) = &profile.model {
-        text.push_str(&format!("model: {model}\n"));
+        text.push_str(&format!("model: {}\n", one_line(model)));
     }
     for (name, globs) in [
         ("default_exclude", &profile.default_exclude),
         ("default_write_scope", &profile.default_write_scope),
     ] {
         for glob in globs {
-            text.push_str(&format!("{name}: {glob}\n"));
+            text.push_str(&format!("{name}: {}\n", one_line(glob)));
         }
     }
     if !profile.config.is_empty() {

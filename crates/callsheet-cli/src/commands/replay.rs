@@ -8,10 +8,9 @@ use callsheet::seal::Difference;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::progress;
 use crate::project::Project;
-use crate::table::one_line;
 use crate::target::Target;
 
 /// Compose a sealed prompt again from its sealed inputs, and compare the bytes

@@ -9,11 +9,10 @@ use callsheet_store::{Hit, HitPlace, Id, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::progress;
 use crate::project::Project;
 use crate::store::{self, Opened};
-use crate::table::one_line;
 
 /// So many bytes of logs go into the index in one go.
 const STEP: usize = 4 << 20;

@@ -24,10 +24,9 @@ use callsheet_store::{Batch, BatchPage, block_on};
 use clap::Subcommand;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::store::Opened;
-use crate::table::one_line;
 
 /// Work on the stories of a board
 ///

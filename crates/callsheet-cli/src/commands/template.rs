@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::inputs::{Disk, read_templates};
+use callsheet::inputs::{Disk, Located, read_templates, read_templates_below};
 use callsheet::template::{Language, Missing, Template, TemplateSet, Values};
-use callsheet::{packaged, workflow};
+use callsheet::{TEMPLATES, packaged, workflow};
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::input::defined;
-use crate::output::Output;
-use crate::project::{Project, TEMPLATES};
+use crate::output::{Output, one_line};
+use crate::project::Project;
 use crate::report::verdict;
 use crate::table::{Align, Table};
 
@@ -109,32 +109,28 @@ impl Args {
 }
 
 fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Failure> {
-    let set = project
-        .settings
-        .prompt
-        .prompts_dir
-        .as_ref()
-        .map(|folder| project.root().join(folder));
-    let folder = match named {
-        Some(named) => {
-            let folder = Path::new(named);
-            if !folder.is_dir() {
-                return Err(Failure::input(format!("`{named}` is no folder")));
-            }
-            Some(folder.to_owned())
+    let disk = Disk::default();
+    if let Some(named) = named {
+        let folder = Path::new(named);
+        if !folder.is_dir() {
+            return Err(Failure::input(format!("`{named}` is no folder")));
         }
-        None => set,
-    };
-    if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(
-            Failure::input(format!("`{}` is no folder", folder.display()))
-                .hint("the setting `prompts_dir` names it"),
-        );
+        return Ok(read_templates(&disk, folder));
     }
-    Ok(match folder {
-        Some(folder) => read_templates(&Disk::default(), &folder),
-        None => read_templates(&Disk::default(), &project.root().join(TEMPLATES))
-            .layered_over(packaged()),
+    let Some(set) = &project.settings.prompt.prompts_dir else {
+        let own = read_templates_below(&disk, project.root(), TEMPLATES);
+        return Ok(own.layered_over(packaged()));
+    };
+    // Settings lead out of the project only where a variable says so.
+    let place = project.open()?.locate(set);
+    if !project.root().join(set).is_dir() {
+        let folder = project.root().join(set);
+        let missing = Failure::input(format!("`{}` is no folder", folder.display()));
+        return Err(missing.hint("the setting `prompts_dir` names it"));
+    }
+    Ok(match place {
+        Located::Inside(path) => read_templates_below(&disk, project.root(), &path),
+        Located::Outside(folder) => read_templates(&disk, &folder),
     })
 }
 
@@ -256,7 +252,7 @@ fn check(templates: &TemplateSet, home: &str, out: Output) -> Result<ExitCode, F
         out.document(&json!({"schema": "callsheet.check/1", "checked": templates.iter().count(), "problems": problems}))?;
     } else {
         for problem in &problems {
-            out.text(&format!("{home}/{problem}\n"))?;
+            out.text(&format!("{}\n", one_line(&format!("{home}/{problem}"))))?;
         }
     }
     verdict(templates.iter().count(), "template", problems.len(), out)

@@ -5,31 +5,40 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use callsheet_store::{Bundle, Finding, StoreError, block_on};
+use callsheet::Fingerprint;
+use callsheet_store::{Bundle, Finding, Head, Store, StoreError, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, cause_text};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::progress;
 use crate::project::Project;
 use crate::report::count;
 use crate::store;
-use crate::table::one_line;
 
 /// Prove that nothing in the store was changed: every fingerprint is derived again
 ///
-/// Without arguments the whole store is checked: texts, documents, prompts, inputs, events and logs. With ids only those
-/// prompts, or the prompts of those runs; with files only those bundles. Exits with 1 if anything is not what it was.
+/// Without arguments the whole store is checked: texts, documents, prompts, inputs, events and logs, and that nothing that
+/// events tell of is gone. With ids only those prompts, or the prompts of those runs; with files only those bundles. Exits
+/// with 1 if anything is not what it was.
+///
+/// `--head` also proves that the history contains a head that `callsheet head` printed earlier. Keep heads where nobody who
+/// can write the store can change them: a history that was made anew, or whose end was cut off, does not contain them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callsheet verify
+  callsheet verify --head \"$(cat head.txt)\"
   callsheet verify 1m7f6zd4
   callsheet verify handover.tar.zst")]
 pub(crate) struct Args {
     /// Ids of prompts or runs, or bundles
     #[arg(value_name = "PROMPT")]
     prompts: Vec<String>,
+
+    /// Prove that the history contains this head
+    #[arg(long, value_name = "HASH", conflicts_with = "prompts")]
+    head: Option<String>,
 }
 
 /// What was checked, and what was found.
@@ -37,11 +46,21 @@ pub(crate) struct Args {
 pub(crate) struct Proof {
     checked: BTreeMap<&'static str, u64>,
     findings: Vec<Finding>,
+    /// The head of the project, where the whole store was checked.
+    head: Option<Head>,
+    /// The event of the head that was asked for.
+    contained: Option<Head>,
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let proof = Proof::of(project, &self.prompts)?;
+        let proof = match &self.head {
+            Some(head) => contains(project, head)?,
+            None => Proof::of(project, &self.prompts)?,
+        };
+        if let Some(Head { project, seq, hash }) = &proof.contained {
+            out.say(&format!("{hash} is event {seq} of project {project}"));
+        }
         if out.json {
             out.document(&proof.document())?;
         } else {
@@ -56,9 +75,32 @@ impl Args {
     }
 }
 
-/// Checks everything.
-fn whole(project: &Project) -> Result<Proof, Failure> {
+/// Checks everything, and that some event was the head that is asked for.
+fn contains(project: &Project, head: &str) -> Result<Proof, Failure> {
+    let wanted = head.trim().parse::<Fingerprint>().map_err(|_| {
+        Failure::input(format!("`{head}` is not a head"))
+            .hint("`callsheet head` prints one, such as `b3:` and 64 digits")
+    })?;
     let store = store::open_whole(project)?;
+    let mut proof = whole(project, &store)?;
+    match block_on(store.find_head(wanted)) {
+        Ok(Some(found)) => proof.contained = Some(found),
+        Ok(None) => proof.findings.push(Finding {
+            what: format!("head {wanted}"),
+            detail: "the history does not contain it: its end was cut off, or it was made anew"
+                .to_owned(),
+        }),
+        // What cannot be read was found above.
+        Err(_) if !proof.findings.is_empty() => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(proof)
+}
+
+/// Checks everything.
+fn whole(project: &Project, store: &Store) -> Result<Proof, Failure> {
+    // What is verified afterwards has at least the events up to this one.
+    let head = store::head(project, store).unwrap_or_default();
     let findings: Arc<Mutex<Vec<Finding>>> = Arc::default();
     let found = Arc::clone(&findings);
     let verifying = || {
@@ -72,6 +114,8 @@ fn whole(project: &Project) -> Result<Proof, Failure> {
     Ok(Proof {
         checked: verified.checked,
         findings,
+        head,
+        contained: None,
     })
 }
 
@@ -79,7 +123,7 @@ impl Proof {
     /// Checks some prompts and bundles, or everything if none is named.
     pub(crate) fn of(project: &Project, names: &[String]) -> Result<Self, Failure> {
         if names.is_empty() {
-            return whole(project);
+            return whole(project, &store::open_whole(project)?);
         }
         let mut proof = Self::default();
         for name in names {
@@ -139,10 +183,16 @@ impl Proof {
     }
 
     pub(crate) fn document(&self) -> Value {
-        json!({
+        let mut document = json!({
             "schema": "callsheet.verify/1", "verified": self.findings.is_empty(),
             "checked": self.checked, "findings": self.findings,
-        })
+        });
+        for (name, head) in [("head", &self.head), ("contains", &self.contained)] {
+            if let Some(head) = head {
+                document[name] = json!(head);
+            }
+        }
+        document
     }
 
     /// Returns the findings, a line each.

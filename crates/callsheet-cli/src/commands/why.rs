@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text};
 use crate::options::{BudgetArgs, InputArgs};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
-use crate::table::one_line;
 use crate::target::{self, Target};
 use crate::{store, time};
 

@@ -16,11 +16,9 @@ fn explanations_of_a_sealed_prompt_are_those_of_its_composition() {
         // What was read is no longer there.
         project.file("rules.md", "Other rules.\n");
         for sealed in [id.as_str(), bundle] {
-            assert_eq!(
-                project.run(&[before, &[sealed], after].concat()),
-                composed,
-                "{sealed}"
-            );
+            let explained = project.run(&[before, &[sealed], after].concat());
+            assert_eq!(explained.code(), composed.code(), "{}", said(&explained));
+            assert_eq!(explained.text(), composed.text(), "{sealed}");
         }
         project.file("rules.md", "Never push to main.\nRun the checks.\n");
     };
@@ -103,9 +101,17 @@ fn a_sealed_prompt_takes_no_input() {
     let project = shop();
     let id = seal(&project, "you");
     insta::assert_snapshot!(project.callsheet(&["explain", &id, "-D", "who=me"]), @"
-    exit: 2
+    exit: 0
+    --- stdout
+    LAYER  SECTION       CHANGES   BYTES  TOKENS  CACHE
+    task   task          constant     25       7  kept
+    rules  rules.md      project      36       9  kept
+    code   src/login.rs  project      59      21  kept
+
+    stable prefix: 151 of 151 bytes, 46 of 46 tokens
+    nothing is declared to change
     --- stderr
-    error: a sealed prompt takes no input
+    warning: `callsheet/recipes/review` stands in the place of the built-in recipe `review`; `--built-in` takes that one
     ");
     insta::assert_snapshot!(project.callsheet(&["why", &id, "--at", "0", "--redact"]), @"
     exit: 2

@@ -132,6 +132,9 @@ fn a_server_that_does_not_answer() {
 fn a_store_of_a_newer_program() {
     let project = shop();
     let id = seal(&project, "you");
+    let schema: i64 = database(&project)
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
     database(&project)
         .pragma_update(None, "user_version", 99)
         .unwrap();
@@ -152,11 +155,11 @@ fn a_store_of_a_newer_program() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 3
     --- stderr
-    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 7
+    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 8
     hint: a newer callsheet has written it; use that one
     ");
     database(&project)
-        .pragma_update(None, "user_version", 7)
+        .pragma_update(None, "user_version", schema)
         .unwrap();
     assert_eq!(
         project.run(&["verify"]).code(),

@@ -187,3 +187,24 @@ fn a_task_can_be_called_by_a_number() {
         assert!(run.text().contains(&line), "{}{}", run.text(), said(&run));
     }
 }
+
+#[test]
+fn numbers_of_settings_and_of_defaults() {
+    let project = project();
+    let recipe = format!("{RECIPE}\n[defaults]\nprice = 2.50\n");
+    project
+        .file("callsheet/recipes/n/recipe.toml", recipe)
+        .file(
+            "callsheet.toml",
+            "[recipes.n]\nid = 1.10\nbig = 1_000\nlist = [0.50, {x = 3.00}]\n",
+        );
+    insta::assert_snapshot!(project.callsheet(&["compose", "n"]), @r#"
+    exit: 0
+    --- stdout
+    1.10 2.50 1000 [0.50,{"x":3.00}]
+
+    1.10 2.50 > 1 1000 [0.50, {"x": 3.00}]
+
+    [0.50,{"x":3.00}]
+    "#);
+}

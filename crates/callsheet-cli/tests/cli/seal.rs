@@ -58,6 +58,7 @@ fn a_sealed_prompt_is_written_to_a_file_as_well() {
     insta::assert_snapshot!(project.callsheet(&args), @"
     exit: 0
     --- stderr
+    warning: `callsheet/recipes/review` stands in the place of the built-in recipe `review`; `--built-in` takes that one
     sealed [ID1]
     ");
     assert_eq!(project.read("prompt.md"), plain);

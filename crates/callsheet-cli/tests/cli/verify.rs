@@ -233,7 +233,10 @@ fn a_finding_is_named() {
     --- stderr
     1 event, 1 project, 1 prompt, 6 texts checked: 1 thing not as sealed
     ");
-    insta::assert_snapshot!(project.callsheet(&["verify", "--json"]), @r#"
+    let head = project.run(&["head"]).text();
+    let document = project.callsheet(&["verify", "--json"]);
+    let document = document.replace(head.trim_end(), "[HEAD]");
+    insta::assert_snapshot!(document, @r#"
     exit: 1
     --- stdout
     {
@@ -250,7 +253,12 @@ fn a_finding_is_named() {
           "what": "prompt [ID1]",
           "detail": "its row is not what was sealed"
         }
-      ]
+      ],
+      "head": {
+        "project": ".",
+        "seq": 1,
+        "hash": "[HEAD]"
+      }
     }
     --- stderr
     1 event, 1 project, 1 prompt, 6 texts checked: 1 thing not as sealed

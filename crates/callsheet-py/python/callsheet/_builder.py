@@ -170,7 +170,7 @@ class PromptBuilder:
 
     def build(self) -> tuple[str, list[dict[str, Any]]]:
         """Assembles the system prompt and the tools; calling it again gives the same, and adding goes on."""
-        return self._native.build(), [_copied(tool) for tool in self._tools]
+        return self._native.build(), list(map(_copied, self._tools))
 
     def build_task_prompt(self) -> str:
         """Assembles the flat prompt for a task: the text of `build()`."""

@@ -108,7 +108,7 @@ def compose_run(input: Fields) -> str:
     Raises:
         Error: The input is wrong.
     """
-    return _native.compose("run", input, None, _AS_IT_IS).text
+    return _native.draft("run", input, None).text
 
 
 def build_prompt_system_append(
@@ -147,12 +147,13 @@ def build_prompt_system_append(
         Error: The text is over the limit; it is a `ValueError`.
     """
     input: dict[str, Any] = {"command_name": command_name, "story_keys": _listed("story_keys", story_keys)}
-    flags: dict[str, Any] = {
-        "include_project_context": include_project_context,
-        "include_discovery": include_discovery,
-        "include_tech_spec": include_tech_spec,
-    }
-    input.update({name: bool(flag) for name, flag in flags.items() if type(flag) is not _Default})
+    for name, flag in (
+        ("include_project_context", include_project_context),
+        ("include_discovery", include_discovery),
+        ("include_tech_spec", include_tech_spec),
+    ):
+        if type(flag) is not _Default:
+            input[name] = bool(flag)
     if additional_files is not None:
         files = map(os.fsdecode, _listed("additional_files", additional_files))
         # A path of nothing is the root, and no file.
@@ -161,14 +162,14 @@ def build_prompt_system_append(
         input["match"] = match
     if allow_outside is not None:
         input["allow_outside"] = bool(allow_outside)
-    text, events, omissions = _native.inject(os.fsdecode(project_root) or os.curdir, input)
+    draft = _native.draft("injection", input, os.fsdecode(project_root) or os.curdir)
     if on_event is not None:
-        for event in events:
+        for event in draft.events:
             on_event(event["type"], event["payload"])
-        for omission in omissions:
+        for omission in draft.omissions:
             if omission["reason"] in _REFUSED:
                 on_event("injection:refused", _refusal(command_name, omission))
-    return text
+    return draft.text
 
 
 def _refusal(command_name: str, omission: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ class Error(ValueError):
 
     Attributes:
         kind: What a program can branch on: `bad-recipe`, `bad-input`, `bad-template`, `unknown-name`, `over-budget`,
-            `no-match`, `no-change` or `unreadable`.
+            `no-match`, `no-change`, `untrusted` or `unreadable`.
         detail: The sentence without place and causes.
         file: The file that is wrong, where one is known.
         line: The line in it, counted from 1, where it is known.

@@ -3,7 +3,7 @@
 import os
 from typing import Any, final
 
-__all__ = ["Builder", "Composition", "__version__", "compose", "inject", "restored", "restored_builder"]
+__all__ = ["Builder", "Composition", "Draft", "__version__", "compose", "draft", "restored", "restored_builder"]
 
 __version__: str
 
@@ -55,6 +55,17 @@ class Composition:
     def __reduce__(self, /) -> tuple[Any, ...]: ...
 
 @final
+class Draft:
+    """What a prompt says, of which nothing is put on record."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def events(self) -> list[dict[str, Any]]: ...
+    @property
+    def omissions(self) -> list[dict[str, Any]]: ...
+
+@final
 class Builder:
     """Collects the layers of one prompt."""
 
@@ -76,10 +87,8 @@ class Builder:
     def __reduce__(self, /) -> tuple[Any, ...]: ...
 
 def compose(recipe: str, input: object, root: str | os.PathLike[str] | None, asked: dict[str, Any]) -> Composition: ...
-def inject(
-    root: str | os.PathLike[str], input: object
-) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]: ...
-def restored(record: str, tools: list[Any]) -> Composition: ...
+def draft(recipe: str, input: object, root: str | os.PathLike[str] | None) -> Draft: ...
+def restored(record: str) -> Composition: ...
 def restored_builder(
     project_id: str, prompts_dir: str | os.PathLike[str] | None, stored: str
 ) -> Builder: ...

@@ -119,7 +119,7 @@ fn once(
     }
     let changes = look()?;
     let text = json!((changes.is_there, &changes)).to_string();
-    std::fs::write(note, text)
+    callsheet_store::write_private(note, text)
         .map_err(|cause| RunError::refused("cannot write the facts of the run", cause))?;
     Ok(changes)
 }

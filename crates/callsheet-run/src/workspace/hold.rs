@@ -6,6 +6,7 @@
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,8 @@ impl Hold {
         let refused = |cause| RunError::refused("cannot lock the workspace", cause);
         std::fs::create_dir_all(folder).map_err(refused)?;
         let mut options = File::options();
-        let options = options.create(true).truncate(false).read(true).write(true);
+        let options = options.create(true).truncate(false).mode(0o600);
+        let options = options.read(true).write(true);
         let path = folder.join(format!("{name}.lock"));
         let mut file = options.open(path).map_err(refused)?;
         let since = Instant::now();

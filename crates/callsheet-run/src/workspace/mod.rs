@@ -148,7 +148,7 @@ impl Workspace {
             copy::copy(site, ground, note)?;
             let is_touched = wanted.restore.is_some();
             copy::set_up(site, ground, wanted.sandbox.filter(|_| is_touched))?;
-            std::fs::write(ground.note(READY), "").map_err(|cause| {
+            callsheet_store::write_private(&ground.note(READY), "").map_err(|cause| {
                 RunError::refused("cannot note that the worktree is set up", cause)
             })?;
         }
@@ -170,7 +170,7 @@ impl Workspace {
         let ground = &self.ground;
         let making = ground.note(MAKING);
         let refused = |cause| RunError::refused("cannot note that a worktree is made", cause);
-        std::fs::write(&making, "").map_err(refused)?;
+        callsheet_store::write_private(&making, "").map_err(refused)?;
         ground.forget()?;
         if !ground.is_there() {
             clear(ground, note)?;

@@ -30,7 +30,7 @@ impl<'a> Shown<'a> {
             |cause| RunError::refused("cannot note which files belong to the worktree", cause);
         // It is there as a whole or not at all.
         let new = ground.note("shown.new");
-        std::fs::write(&new, format!("{own} {commit}\n")).map_err(refused)?;
+        callsheet_store::write_private(&new, format!("{own} {commit}\n")).map_err(refused)?;
         std::fs::rename(&new, ground.note(NOTE)).map_err(refused)?;
         Ok(Self(ground))
     }

@@ -19,7 +19,7 @@ const SQLITE_TABLES: &str = "select name, sum(pgsize) from dbstat group by name 
 const POSTGRES_TABLES: &str = "select c.relname::text, \
     case when c.relkind = 'r' then pg_table_size(c.oid) else pg_relation_size(c.oid) end \
     from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-    where n.nspname = 'public' and c.relkind in ('r', 'i') order by 2 desc";
+    where n.nspname = 'callsheet' and c.relkind in ('r', 'i') order by 2 desc";
 
 /// A program that keeps databases.
 #[derive(Clone)]
@@ -106,6 +106,7 @@ impl Place {
             }
             Database::Postgres(_) => {
                 let mut client = Client::connect(&self.address, NoTls).unwrap();
+                client.batch_execute("set search_path = callsheet").unwrap();
                 for sql in statements {
                     client.batch_execute(&sql).unwrap();
                 }

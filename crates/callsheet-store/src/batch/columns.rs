@@ -105,6 +105,13 @@ impl Columns {
 
     /// Returns the mark.
     pub(crate) fn mark(&self) -> Vec<u8> {
+        let mut values = self.values();
+        values.push(self.key.into());
+        mark::of("batch", &values)
+    }
+
+    /// Returns the mark that batches had which nobody has changed since: it does not cover the key.
+    pub(crate) fn old_mark(&self) -> Vec<u8> {
         mark::of("batch", &self.values())
     }
 

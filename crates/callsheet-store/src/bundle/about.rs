@@ -68,7 +68,7 @@ impl TaskDocument {
 
     /// Checks what it says.
     pub(super) fn check(&self) -> Result<(), String> {
-        if !is_time(self.created_at) || self.id.at() != self.created_at {
+        if !is_time(self.created_at) || !self.id.is_of(self.created_at) {
             return Err("the id of its task is not that of its time".to_owned());
         }
         if !task::is_title(&self.title) || self.title.contains('\0') {

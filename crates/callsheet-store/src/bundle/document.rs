@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::about::{AnnotationDocument, TaskDocument};
 use crate::log::{LARGEST_RECORD, StoredRecord, Stream};
+use crate::mark::digits;
 use crate::run::RunKind;
 use crate::{Id, StoreError};
 
@@ -19,9 +20,6 @@ pub(super) const LONGEST_LINE: usize = 2 * LARGEST_RECORD + 1024;
 
 /// What is said of a document that is written in another way.
 const NOT_CANONICAL: &str = "it is not in canonical form";
-
-/// Times from here on are none that an id can have.
-const LATEST: i64 = 1 << 45;
 
 /// A finished run as a bundle holds it. Times are milliseconds since 1970.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -111,7 +109,7 @@ impl RunDocument {
         if !times.into_iter().flatten().all(is_time) {
             return Err("it has a time that cannot be".to_owned());
         }
-        if document.id.at() != document.queued_at {
+        if !document.id.is_of(document.queued_at) {
             return Err("its id is not that of its time".to_owned());
         }
         if document.attempt < 1 || document.records < 0 || document.worker.contains('\0') {
@@ -217,18 +215,9 @@ fn is_plain(character: char) -> bool {
     !character.is_ascii_control() || matches!(character, '\n' | '\r' | '\t')
 }
 
-/// Tells whether a time is one that an id can have.
+/// Tells whether a time is one that a clock can have, however late.
 pub(super) fn is_time(at: i64) -> bool {
-    (0..LATEST).contains(&at)
-}
-
-fn digits(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    let pairs = bytes
-        .iter()
-        .map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    pairs.flatten().collect()
+    at >= 0
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use callsheet::seal::DOCUMENTS;
 use callsheet::{Fingerprint, Seal};
 
+use super::document::is_time;
 use super::lines::{self, Counting, Nobody, Visit, Wrong};
 use super::write::digits;
 use super::{
@@ -374,7 +375,7 @@ fn prompt(
     if found != rendered || Fingerprint::of(&rendered) != entry.fingerprint {
         return Err(wrong("its bytes are not what was sealed"));
     }
-    if !(0..1 << 45).contains(&entry.sealed_at) {
+    if !is_time(entry.sealed_at) {
         return Err(wrong("it was sealed at no time that there is"));
     }
     let bundled = Bundled::new(entry.sealed_at, seal);

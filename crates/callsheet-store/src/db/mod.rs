@@ -13,6 +13,8 @@ mod value;
 use std::fmt::Write as _;
 
 pub(crate) use job::{Closure, Job, Queue};
+pub(crate) use migrate::KNOWN;
+pub(crate) use sqlite::fresh;
 pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
 
@@ -53,6 +55,9 @@ pub(crate) trait Tx {
 
     /// Runs several statements without values.
     fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
+
+    /// Lets the statements of this transaction take longer than others, because they go through whole tables.
+    fn unhurried(&mut self) -> Result<(), StoreError>;
 
     /// Runs a query and returns all rows.
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {

@@ -51,6 +51,54 @@ fn a_url_that_cannot_be_read_is_not_repeated() {
     );
 }
 
+#[test]
+fn what_only_this_program_understands_is_taken_out() {
+    let server = |url: &str| url.parse::<Server>().unwrap();
+    let plain = server("postgres://me@h/x");
+    assert_eq!(
+        (plain.schema(), plain.durability(), plain.answer_limit()),
+        ("callsheet", Durability::Full, Duration::from_mins(1))
+    );
+    assert_eq!(plain.connect_limit(), Duration::from_secs(10));
+    let said = server(
+        "postgres://me@h/x?schema=team_a&connect_timeout=3&durability=server&answer_timeout=7",
+    );
+    assert_eq!(
+        (said.schema(), said.durability(), said.answer_limit()),
+        ("team_a", Durability::Server, Duration::from_secs(7))
+    );
+    assert_eq!(said.connect_limit(), Duration::from_secs(3));
+    for bad in [
+        "schema=",
+        "schema=a%22b",
+        "schema=Team",
+        "schema=pg_x",
+        "schema=1",
+        "durability=none",
+        "answer_timeout=0",
+        "answer_timeout=-1",
+        "answer_timeout=1s",
+    ] {
+        let said = format!("postgres://me:hunter2@h/x?{bad}").parse::<Server>();
+        let name = bad.split_once('=').unwrap().0;
+        let wanted = format!("the URL of the store has a `{name}` that cannot be read; they read ");
+        let said = said.unwrap_err().to_string();
+        assert!(said.starts_with(&wanted), "{said}");
+    }
+    for (options, name) in [
+        ("-c%20synchronous_commit%3Doff", "synchronous_commit"),
+        ("--synchronous-commit%3Doff", "synchronous_commit"),
+        ("-c%20search_path%3Dx", "search_path"),
+    ] {
+        let said = format!("postgres://me@h/x?options={options}").parse::<Server>();
+        let said = said.unwrap_err().to_string();
+        assert!(
+            said.contains(&format!("sets `{name}` by `options`")),
+            "{said}"
+        );
+    }
+}
+
 /// Percent-encodes what a password may hold, all of it or only what has to be.
 fn encoded(password: &str, all: bool) -> String {
     let plain = |byte: u8| !all && byte.is_ascii_alphanumeric();

@@ -21,7 +21,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Checks that every leaf has the sieve of what it holds, and that leaves hold exactly what prompts show.
+    /// Checks that every leaf has the sieve of what it holds, and that leaves hold exactly what prompts show, each text
+    /// once.
     ///
     /// Texts that are damaged were told before.
     pub(super) fn verify(
@@ -68,7 +69,7 @@ impl Index {
         let Ok(leaf) = Leaf::parse(tx.store(), row.bytes(1)?) else {
             return Ok(false);
         };
-        self.bodies.extend(&leaf.bodies);
+        let once = leaf.bodies.iter().all(|body| self.bodies.insert(*body));
         let is_whole = leaf.all_bodies().all(|body| !damaged.contains(&body));
         let whole = leaf.all_bodies().filter(|body| !damaged.contains(body));
         let texts = search::texts(tx, whole)?;
@@ -77,6 +78,6 @@ impl Index {
             self.edges.insert(named.name());
         }
         let there = leaf.all_bodies().all(|body| texts.contains_key(&body));
-        Ok(!is_whole || there && leaf.sieve(&texts) == row.bytes(2)?)
+        Ok(!is_whole || once && there && leaf.sieve(&texts) == row.bytes(2)?)
     }
 }

@@ -14,7 +14,7 @@ use crate::{StoreError, body};
 
 /// Returns what was sealed with a prompt, after proving it.
 pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
-    let mut seal = documents(tx, prompt, &mut Bases::default())?;
+    let mut seal = documents(tx, prompt)?;
     let named = seal.named();
     let named = named.map_err(|error| told(tx, prompt, error.detail()))?;
     let named: Vec<Fingerprint> = named.into_iter().collect();
@@ -25,7 +25,7 @@ pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, Store
 
 /// Returns the manifest of a prompt.
 pub(crate) fn manifest(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Manifest, StoreError> {
-    let seal = documents(tx, prompt, &mut Bases::default())?;
+    let seal = documents(tx, prompt)?;
     seal.manifest()
         .map_err(|error| told(tx, prompt, error.detail()))
 }
@@ -48,7 +48,8 @@ impl Texts {
         tx: &mut dyn Tx,
         prompt: &SealedPrompt,
     ) -> Result<Seal, StoreError> {
-        let mut seal = documents(tx, prompt, &mut self.bases)?;
+        let mut seal =
+            proven(tx, prompt, &mut self.bases)?.map_err(|why| told(tx, prompt, &why))?;
         let manifest = seal.manifest();
         let manifest = manifest.map_err(|error| told(tx, prompt, error.detail()))?;
         let sections = manifest.sections.iter().map(|section| section.fingerprint);
@@ -88,13 +89,9 @@ impl Texts {
     }
 }
 
-/// Returns a seal without its texts.
-fn documents(
-    tx: &mut dyn Tx,
-    prompt: &SealedPrompt,
-    bases: &mut Bases,
-) -> Result<Seal, StoreError> {
-    proven(tx, prompt, bases)?.map_err(|why| told(tx, prompt, &why))
+/// Returns a seal without its texts, after proving that its documents are the sealed ones.
+pub(super) fn documents(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
+    proven(tx, prompt, &mut Bases::default())?.map_err(|why| told(tx, prompt, &why))
 }
 
 /// Makes the error of a prompt that is not in order.

@@ -106,11 +106,19 @@ const SOURCES: &str = "select s.name from source s where exists \
 
 impl Store {
     /// Seals a prompt; returns it, and whether it is new.
+    ///
+    /// A seal that could not be proven afterwards is refused, and what was stored is read again before it is acknowledged.
     pub async fn seal(
         &self,
         project: &Project,
         seal: Seal,
     ) -> Result<(SealedPrompt, bool), StoreError> {
+        // Here it keeps nobody else who writes waiting.
+        if let Some(fault) = seal.check().first() {
+            let why =
+                format!("the prompt cannot be sealed, because it could not be proven: {fault}");
+            return Err(StoreError::refused(why));
+        }
         let project = project.clone();
         self.write(move |tx| put(tx, &project, &seal, When::Now))
             .await

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::contents::Contents;
 use super::line::Line;
 use super::notes::{self, Notes};
-use super::{SealedPrompt, guard, unit};
+use super::{SealedPrompt, guard, load, unit};
 use crate::db::Tx;
 use crate::project::Project;
-use crate::{Id, StoreError, event, mark};
+use crate::{Id, StoreError, body, event, mark};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";
@@ -60,11 +60,46 @@ pub(crate) fn put(
         keys: &keys,
     };
     notes.put(tx)?;
-    let facts = [("id", json!(prompt.id)), ("recipe", json!(prompt.recipe))];
+    read_again(tx, project, (&prompt, &contents))?;
+    let facts = [
+        ("id", json!(prompt.id)),
+        ("recipe", json!(prompt.recipe)),
+        ("seal", json!(prompt.seal)),
+    ];
     let message = format!("prompt {} is sealed", prompt.id);
     let told = Event::new(SEALED, facts, message);
     event::append(tx, project, &[told.into()])?;
     Ok((prompt, true))
+}
+
+/// How many bytes of texts are read again at once, if a single one has not more.
+const PIECE: usize = 4 << 20;
+
+/// Reads what was stored, and refuses to go on unless it is what was sealed.
+fn read_again(
+    tx: &mut dyn Tx,
+    project: &Project,
+    (prompt, contents): (&SealedPrompt, &Contents),
+) -> Result<(), StoreError> {
+    if super::find(tx, project, prompt.id.as_str())? != *prompt {
+        return Err(super::told(
+            tx,
+            prompt,
+            "the store does not keep its row as it is",
+        ));
+    }
+    load::documents(tx, prompt)?;
+    let (mut names, mut bytes) = (Vec::new(), 0);
+    for (name, part) in &contents.texts {
+        if bytes + part.text.len() > PIECE {
+            body::get_all(tx, &names)?;
+            names.clear();
+            bytes = 0;
+        }
+        names.push(*name);
+        bytes += part.text.len();
+    }
+    body::get_all(tx, &names).map(|_| ())
 }
 
 /// Returns a time at which no other prompt has the id.

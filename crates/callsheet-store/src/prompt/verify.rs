@@ -8,9 +8,9 @@ use super::contents::Contents;
 use super::indexed::Index;
 use super::load::Texts;
 use super::{COLUMNS, SealedPrompt, read};
-use crate::db::{Row, Tx};
+use crate::db::{Dialect, Row, Tx};
 use crate::verify::Audit;
-use crate::{Id, StoreError, body};
+use crate::{Id, StoreError, body, pack};
 
 /// How many rows are looked at in one go, so that memory stays flat.
 const PAGE: i64 = 200;
@@ -32,8 +32,21 @@ const LINE: &str = "select 1 from line l join prompt p on p.line = l.key where p
 const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source join prompt p on p.line = ps.line \
     and p.key between ps.first and ps.last where s.name = $1 and p.key = $2";
 
+/// Texts that no prompt carries, whose documents are not kept with their help, and that no other text needs.
+const LOOSE_TEXTS: &str = "select b.key from body b where not exists (select 1 from part a where a.body = b.key) \
+    and not exists (select 1 from document d where d.base = b.key) \
+    and not exists (select 1 from body o where o.base = b.key) order by b.key limit 20";
+
+const LOOSE_SOURCES: &str = "select s.name from source s \
+    where not exists (select 1 from prompt_source ps where ps.source = s.key) order by s.name limit 20";
+
+/// The largest key that a prompt has had; keys are never used again, because spans outlive the prompts in them.
+const LAST_KEY: &str = "select coalesce(max(last), 0) from line";
+
 /// Checks all texts and all prompts.
 pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    verify_loose(tx, audit)?;
+    verify_keys(tx, audit)?;
     let damaged = verify_bodies(tx, audit)?;
     let index = Index::verify(tx, audit, &damaged.keys)?;
     let sql = format!("select {COLUMNS} from prompt p where p.key > $1 order by p.key limit $2");
@@ -64,6 +77,48 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
         }
     }
     carried.compare(tx, audit)
+}
+
+/// Finds texts and names that belong to nothing.
+fn verify_loose(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    for row in tx.query(LOOSE_TEXTS, &[])? {
+        let what = format!("text number {}", row.int(0)?);
+        audit.find(what, "nothing needs it");
+    }
+    for row in tx.query(LOOSE_SOURCES, &[])? {
+        let what = format!("the source `{}`", row.text(0).unwrap_or("?"));
+        audit.find(what, "it went into no prompt");
+    }
+    Ok(())
+}
+
+/// Checks that the next prompt gets a key that none has had.
+fn verify_keys(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
+    let last = tx.first(LAST_KEY, &[])?.map_or(Ok(0), |row| row.int(0))?;
+    let fits = match tx.dialect() {
+        Dialect::Sqlite => {
+            let rows = tx.query("select name, seq from sqlite_sequence", &[])?;
+            let is_it = |row: &Row| row.text(0) == Ok("prompt") && row.int(1) == Ok(last);
+            rows.iter().all(is_it) && rows.len() == usize::from(last > 0)
+        }
+        Dialect::Postgres => {
+            let sql = "select pg_catalog.pg_get_serial_sequence('prompt', 'key')";
+            let name = tx
+                .first(sql, &[])?
+                .map(|row| row.text(0).map(str::to_owned));
+            let sql = format!(
+                "select last_value from {}",
+                name.transpose()?.unwrap_or_default()
+            );
+            tx.first(&sql, &[])?
+                .is_some_and(|row| row.int(0).is_ok_and(|next| next >= last))
+        }
+    };
+    if !fits {
+        let detail = "a new prompt could get the key of one that was removed";
+        audit.find("the keys of prompts".to_owned(), detail);
+    }
+    Ok(())
 }
 
 /// Texts that are not what they were.
@@ -117,6 +172,10 @@ fn check_body(row: &Row) -> Result<(), Bad> {
         .map(Fingerprint::from_bytes)
         .ok_or_else(|| (None, "it has no fingerprint".to_owned()))?;
     let text = body::unpacked(row, 0).map_err(|why| (Some(name), why))?;
+    let needs_base = row.bytes(1).is_ok_and(pack::needs_base);
+    if needs_base != row.maybe(2, Row::int).is_ok_and(|base| base.is_some()) {
+        return Err((Some(name), "it has a base that it does not need".to_owned()));
+    }
     if Fingerprint::of(&text) != name {
         return Err((Some(name), "its fingerprint is another".to_owned()));
     }

@@ -26,11 +26,13 @@ fn batch(row: &Row) -> Result<Option<String>, StoreError> {
     let is_id = columns
         .id
         .parse::<Id>()
-        .is_ok_and(|parsed| parsed.as_str() == columns.id && parsed.at() == columns.started_at);
+        .is_ok_and(|parsed| parsed.as_str() == columns.id && parsed.is_of(columns.started_at));
     let (numbered, there) = (columns.entries, row.int(WIDTH + 1)?);
     let counted = (numbered != there)
         .then(|| format!("has numbered {numbered} journal entries, of which {there} are there"));
-    Ok(says(row.bytes(WIDTH)? != columns.mark(), CHANGED)
+    let mark = row.bytes(WIDTH)?;
+    let marked = mark == columns.mark() || mark == columns.old_mark();
+    Ok(says(!marked, CHANGED)
         .or(says(!is_id, "has an id that is not that of its time"))
         .or(not_json("settings")(&columns.settings))
         .or(state(&columns))

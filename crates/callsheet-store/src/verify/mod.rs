@@ -1,4 +1,4 @@
-//! Checks everything that a store keeps: marks, numbers, states, references.
+//! Checks everything that a store keeps: its schema, marks, numbers, states, references, and that nothing is gone.
 //!
 //! It reads row by row and repairs nothing. What breaks a rule is a finding; a database that cannot even be read is an
 //! error.
@@ -8,8 +8,10 @@ mod batch;
 mod event;
 mod log;
 mod run;
+mod schema;
 mod setting;
 mod task;
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -59,6 +61,7 @@ const CHECKS: &[Check] = &[
     log::records,
     log::pieces,
     prompt::verify,
+    told::compare,
 ];
 
 impl Store {
@@ -71,9 +74,13 @@ impl Store {
             let mut audit = Audit {
                 verified: Verified::default(),
                 found: &mut found,
+                told: told::Told::default(),
             };
             if tx.dialect() == Dialect::Sqlite {
                 check_file(tx, &mut audit)?;
+            }
+            if !schema::check(tx, &mut audit)? {
+                return Ok(audit.verified);
             }
             for check in CHECKS {
                 check(tx, &mut audit)?;
@@ -88,6 +95,7 @@ impl Store {
 pub(crate) struct Audit<'f> {
     verified: Verified,
     found: &'f mut dyn FnMut(Finding),
+    told: told::Told,
 }
 
 impl Audit<'_> {

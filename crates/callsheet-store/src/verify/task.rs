@@ -40,7 +40,7 @@ fn task(row: &Row) -> Result<Option<String>, StoreError> {
     let is_id = columns
         .id
         .parse::<Id>()
-        .is_ok_and(|parsed| parsed.as_str() == columns.id && parsed.at() == columns.created_at);
+        .is_ok_and(|parsed| parsed.as_str() == columns.id && parsed.is_of(columns.created_at));
     let wrong = (!is_id).then(|| "has an id that is not that of its time".to_owned());
     Ok(wrong.or_else(|| not_json("a body")(columns.body)))
 }

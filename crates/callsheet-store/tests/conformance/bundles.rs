@@ -6,13 +6,18 @@ use crate::on_both;
 use crate::place::{Place, findings};
 use crate::prompts::composed;
 
-on_both!(a_bundle_goes_from_store_to_store_once);
+on_both!(
+    a_bundle_goes_from_store_to_store_once,
+    a_bundle_of_a_late_time_is_like_others,
+);
 
 fn bundle() -> Bundle {
+    bundle_of([1_700_000_000_000, 1_700_000_000_001])
+}
+
+fn bundle_of(times: [i64; 2]) -> Bundle {
     let sealed = ["One.", "Two."].map(|text| composed(&[("task.md", text), ("same.md", "same")]).1);
-    let prompts = sealed
-        .into_iter()
-        .zip([1_700_000_000_000, 1_700_000_000_001]);
+    let prompts = sealed.into_iter().zip(times);
     Bundle {
         redacted: false,
         prompts: prompts.map(|(seal, at)| Bundled::new(at, seal)).collect(),
@@ -27,17 +32,26 @@ fn written(bundle: &Bundle) -> Vec<u8> {
 }
 
 fn a_bundle_goes_from_store_to_store_once(place: &Place) {
+    goes_from_store_to_store(place, &bundle());
+}
+
+/// Ids tell times up to the year 3084; clocks may be later.
+fn a_bundle_of_a_late_time_is_like_others(place: &Place) {
+    let year_3084 = 1 << 45;
+    goes_from_store_to_store(place, &bundle_of([year_3084, i64::MAX]));
+}
+
+fn goes_from_store_to_store(place: &Place, bundle: &Bundle) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
-    let bundle = bundle();
-    let bytes = written(&bundle);
+    let bytes = written(bundle);
     assert_eq!(
-        written(&bundle),
+        written(bundle),
         bytes,
         "the same prompts give the same bytes"
     );
     let read = Bundle::read("x", bytes.as_slice()).unwrap();
-    assert_eq!(read, bundle);
+    assert_eq!(read, *bundle);
     let imported = block_on(store.import(&project, read.clone())).unwrap();
     assert!(imported.iter().all(|(_, new)| *new));
     for (bundled, (prompt, _)) in bundle.prompts.iter().zip(&imported) {

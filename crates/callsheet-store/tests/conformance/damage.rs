@@ -75,11 +75,11 @@ const CHANGES: &[Change] = &[
         "payload = replace(payload, 'happenee', 'happened')",
     ),
     Change(
-        "event 8 of project demo",
+        "event 9 of project demo",
         "event",
-        "seq >= 7",
+        "seq >= 8",
+        "seq = 9",
         "seq = 8",
-        "seq = 7",
     ),
     Change(
         "project demo",

@@ -1,13 +1,15 @@
 //! The world refuses: a lock, a full disk. The error is clear, nothing is half there, and work goes on afterwards.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use callsheet::Event;
-use callsheet_store::{Access, NewEvent, Options, Store, StoreError, block_on};
+use callsheet_store::{Access, Keep, NewEvent, Options, PromptFilter, Store, StoreError, block_on};
 
+use crate::gc;
 use crate::on_both;
 use crate::place::{Place, assert_gapless, event, findings, seqs, skip};
 use crate::process::{Part, Process, tool};
@@ -23,7 +25,7 @@ pub(crate) fn lock_part(part: &Part) {
         part.wait();
         connection.execute_batch("commit").unwrap();
     } else {
-        let mut client = ::postgres::Client::connect(&part.store, ::postgres::NoTls).unwrap();
+        let mut client = crate::place::client(&part.store);
         let lock = "begin; select 1 from project for update";
         client.batch_execute(lock).unwrap();
         part.say("locked");
@@ -106,10 +108,10 @@ pub(crate) fn fill_part(part: &Part) {
     part.say("goes on");
 }
 
-#[test]
-fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
+/// Runs a part on a small disk of its own and returns what it says; nothing where the system gives us none.
+fn on_small_disk(part: &str, size: &str) -> Option<(String, Vec<String>)> {
     let folder = tempfile::tempdir().unwrap();
-    let mount = "mount -t tmpfs -o size=3m none \"$0\" && exec \"$@\"";
+    let mount = format!("mount -t tmpfs -o size={size} none \"$0\" && exec \"$@\"");
     let user = if rustix::process::getuid().is_root() {
         ["--mount"].as_slice()
     } else {
@@ -119,7 +121,7 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
         let mut command = Command::new(unshare);
         command
             .args(user)
-            .args(["sh", "-c", mount])
+            .args(["sh", "-c", &mount])
             .arg(folder.path());
         command
     };
@@ -129,13 +131,21 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
     };
     let Some(unshare) = tool("unshare").filter(can) else {
         skip("this system gives us no small disk of our own");
-        return;
+        return None;
     };
     let mut command = small_disk(&unshare);
     command.arg(std::env::current_exe().unwrap());
     let path = folder.path().join("s.db").display().to_string();
     let argument = folder.path().display().to_string();
-    let said = Process::spawn(command, "fill", &path, &argument).finish();
+    let said = Process::spawn(command, part, &path, &argument).finish();
+    Some((path, said))
+}
+
+#[test]
+fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
+    let Some((path, said)) = on_small_disk("fill", "3m") else {
+        return;
+    };
     assert_eq!(
         said,
         [
@@ -143,4 +153,63 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
             "goes on".to_owned(),
         ]
     );
+}
+
+/// Fills a small disk with prompts and the rest of it with something else, and collects.
+pub(crate) fn collect_part(part: &Part) {
+    let mut sealed = 0;
+    let refused = loop {
+        let seal = || {
+            let store = Store::open(&part.location(), Access::Write)?;
+            let project = block_on(store.project("demo"))?;
+            block_on(store.seal(&project, gc::large(sealed)))
+        };
+        match seal() {
+            Ok(_) => sealed += 1,
+            Err(error) => break error,
+        }
+    };
+    part.say(&refused.to_string());
+    let mut ballast = fs::File::create(Path::new(&part.argument).join("ballast")).unwrap();
+    let mut size = 1 << 20;
+    while size > 0 {
+        match ballast.write(&vec![1; size]) {
+            Ok(written) if written > 0 => {}
+            _ => size /= 2,
+        }
+    }
+    let store = Store::open(&part.location(), Access::Read).unwrap();
+    let project = block_on(store.find_project("demo")).unwrap().unwrap();
+    let count = || {
+        block_on(store.prompts(&project, PromptFilter::default(), 1000))
+            .unwrap()
+            .len()
+    };
+    assert_eq!(count(), sealed as usize);
+    let write = Store::open(&part.location(), Access::Write)
+        .and_then(|store| block_on(store.seal(&project, gc::large(1000))));
+    part.say(&write.unwrap_err().to_string());
+    let options = Options::default().collecting();
+    let collector = Store::open_with(&part.location(), Access::Existing, options).unwrap();
+    let keep = Keep {
+        newest: Some(2),
+        since: None,
+    };
+    let gone = block_on(collector.collect(&project, keep)).unwrap();
+    assert_eq!(gone.prompts.len(), sealed as usize - 2);
+    assert_eq!(findings(&collector), []);
+    drop(collector);
+    assert_eq!(count(), 2);
+    let store = part.open();
+    block_on(store.seal(&project, gc::large(1000))).unwrap();
+    part.say("goes on");
+}
+
+#[test]
+fn collecting_works_on_a_full_disk() {
+    let Some((path, said)) = on_small_disk("collect", "6m") else {
+        return;
+    };
+    let full = format!("the store `{path}` cannot be written: the disk is full");
+    assert_eq!(said, [full.clone(), full, "goes on".to_owned()]);
 }

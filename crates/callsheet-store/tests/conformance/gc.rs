@@ -1,7 +1,9 @@
 //! Collecting: only what nobody keeps goes, and what is left is whole.
 
+use std::fs;
 use std::time::Duration;
 
+use callsheet::Seal;
 use callsheet_store::{
     BatchStatus, Collected, Keep, NewRun, Progress, PromptFilter, RunKind, block_on,
 };
@@ -181,5 +183,68 @@ fn everything_can_go_and_come_again(place: &Place) {
     let (again, new) = block_on(store.seal(&project, seal.clone())).unwrap();
     assert!(new);
     assert_eq!(block_on(store.sealed(&again)), Ok(seal));
+    assert_eq!(findings(&store), []);
+}
+
+/// Makes a prompt of tens of kilobytes that has nothing in common with those of other numbers.
+pub(crate) fn large(number: u64) -> Seal {
+    let mut text = format!("Task {number}.\n");
+    let mut dice = number;
+    for _ in 0..8_000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push_str(&format!("{:x} ", dice >> 32));
+    }
+    composed(&[("task.md", &text)]).1
+}
+
+#[test]
+fn a_file_becomes_as_small_as_what_is_left() {
+    let place = Place::sqlite();
+    let keep = |newest| Keep {
+        newest: Some(newest),
+        since: None,
+    };
+    let size = || fs::metadata(place.file()).unwrap().len();
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    for number in 0..12 {
+        block_on(store.seal(&project, large(number))).unwrap();
+    }
+    let all = block_on(store.collect(&project, keep(12))).unwrap();
+    assert_eq!(all.prompts, []);
+    let before = size();
+    assert_eq!(
+        block_on(store.collect(&project, keep(2)))
+            .unwrap()
+            .prompts
+            .len(),
+        10
+    );
+    let after = size();
+    assert!(after < before / 2, "{before} bytes became {after}");
+    assert_eq!(
+        place.count("select freelist_count from pragma_freelist_count"),
+        0
+    );
+    assert_eq!(findings(&store), []);
+    drop(store);
+
+    // A file that an older program has made cannot give single pages back.
+    let connection = rusqlite::Connection::open(place.file()).unwrap();
+    let older = "pragma auto_vacuum = none; vacuum";
+    connection.execute_batch(older).unwrap();
+    drop(connection);
+    assert_eq!(place.count("select auto_vacuum from pragma_auto_vacuum"), 0);
+    let store = place.open();
+    for number in 20..26 {
+        block_on(store.seal(&project, large(number))).unwrap();
+    }
+    block_on(store.collect(&project, keep(1))).unwrap();
+    assert!(size() < before / 2, "{before} bytes became {}", size());
+    assert_eq!(
+        place.count("select freelist_count from pragma_freelist_count"),
+        0
+    );
+    assert_eq!(place.count("select auto_vacuum from pragma_auto_vacuum"), 2);
     assert_eq!(findings(&store), []);
 }

@@ -76,6 +76,10 @@ fn wrong(run: Id, start: Option<i64>) -> Finding {
 fn a_piece_that_is_gone_is_told(place: &Place) {
     let (store, project, run) = indexed(place);
     place.raw("create table kept as select * from log_leaf");
+    let found = || -> Vec<Finding> {
+        let all = findings(&store).into_iter();
+        all.filter(|it| it.what != "the table `kept`").collect()
+    };
     let cases: [(&str, &[i64]); 6] = [
         ("start = 1", &[1]),
         ("start = 201", &[1]),
@@ -87,17 +91,17 @@ fn a_piece_that_is_gone_is_told(place: &Place) {
     for (gone, starts) in cases {
         place.raw(&format!("delete from log_leaf where {gone}"));
         let expected: Vec<_> = starts.iter().map(|at| wrong(run, Some(*at))).collect();
-        assert_eq!(findings(&store), expected, "{gone}");
+        assert_eq!(found(), expected, "{gone}");
         seqs(&store, &project, "line");
         place.raw("delete from log_leaf");
         place.raw("insert into log_leaf select * from kept");
-        assert_eq!(findings(&store), []);
+        assert_eq!(found(), []);
     }
     // Whoever moves the beginnings together changes what pieces hold.
     place.raw("delete from log_leaf where start = 201");
     place.raw("update log_leaf set start = 150 where start = 401");
     let expected = [1, 150].map(|at| wrong(run, Some(at)));
-    assert_eq!(findings(&store), expected);
+    assert_eq!(found(), expected);
 }
 
 fn a_count_that_is_wrong_is_told(place: &Place) {

@@ -11,13 +11,14 @@ use callsheet_store::{Access, Location, Project, Store, StoreError, block_on};
 use crate::place::{assert_gapless, event, findings, seqs, server};
 
 /// A server of this test alone, because it is stopped.
-struct Server {
+pub(crate) struct Server {
     folder: tempfile::TempDir,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Server {
-    fn start() -> Self {
+    /// Starts a server in a mode of the script.
+    pub(crate) fn start(mode: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The server runs as somebody else where we are root.
         #[cfg(unix)]
@@ -30,7 +31,7 @@ impl Server {
             folder,
             url: String::new(),
         };
-        server.url = server.script("start", &["durable"]);
+        server.url = server.script("start", mode);
         server
     }
 
@@ -84,7 +85,7 @@ fn work_goes_on_when_the_server_is_back() {
     if server().is_none() {
         return;
     }
-    let server = Server::start();
+    let server = Server::start(&[]);
     let location = Location::parse(&server.url).unwrap();
     let store = Store::open(&location, Access::Write).unwrap();
     let project = block_on(store.project("demo")).unwrap();

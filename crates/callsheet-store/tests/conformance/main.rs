@@ -14,12 +14,14 @@
     reason = "the numbers of tests are small"
 )]
 
+mod acknowledged;
 mod annotations;
 mod batch_crash;
 mod batch_runs;
 mod batches;
 mod branches;
 mod bundles;
+mod chain;
 mod claims;
 mod crash;
 mod damage;
@@ -45,10 +47,14 @@ mod place;
 mod process;
 mod prompts;
 mod runs;
+mod schema;
 mod search;
+mod server;
 mod settings;
+mod silence;
 mod tasks;
 mod together;
+mod traces;
 mod travel;
 mod travel_tasks;
 

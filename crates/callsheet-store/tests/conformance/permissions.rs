@@ -73,7 +73,9 @@ fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
     drop(store);
     let folder = place.folder().join(".callsheet");
     let shut = |mode| {
-        chmod(&place.file(), 0o444);
+        for entry in fs::read_dir(&folder).unwrap() {
+            chmod(&entry.unwrap().path(), 0o444);
+        }
         chmod(&folder, mode);
     };
     let path = place.location();
@@ -128,7 +130,10 @@ fn a_store_that_may_not_be_read_is_told() {
         );
     }
     chmod(&place.file(), 0o644);
-    fs::remove_file(place.file()).unwrap();
+    for end in ["", "-reserve"] {
+        let name = format!(".callsheet/callsheet.db{end}");
+        fs::remove_file(place.folder().join(name)).unwrap();
+    }
     chmod(&place.folder().join(".callsheet"), 0o555);
     if let Some(said) = bound(&place, "write") {
         assert_eq!(
@@ -140,4 +145,56 @@ fn a_store_that_may_not_be_read_is_told() {
         );
     }
     chmod(&place.folder().join(".callsheet"), 0o755);
+}
+
+/// Runs this program under another umask.
+fn under(umask: &str) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap());
+    command
+}
+
+/// Returns the permissions of the folder of a store and of everything in it.
+fn modes(place: &Place) -> Vec<(String, u32)> {
+    let folder = place.folder().join(".callsheet");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let mut modes = vec![(".".to_owned(), mode(&folder))];
+    for entry in fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        modes.push((name, mode(&entry.path())));
+    }
+    modes.sort();
+    modes
+}
+
+#[test]
+fn what_is_stored_is_for_its_owner_alone() {
+    let names = [
+        ".gitignore",
+        "callsheet.db",
+        "callsheet.db-reserve",
+        "callsheet.db-shm",
+        "callsheet.db-wal",
+    ];
+    let wanted: Vec<_> = std::iter::once((".".to_owned(), 0o700))
+        .chain(names.map(|name| (name.to_owned(), 0o600)))
+        .collect();
+    for umask in ["000", "022", "077", "777"] {
+        let place = Place::sqlite();
+        let mut holder = Process::spawn(under(umask), "hold", place.text(), "");
+        assert_eq!(holder.hear().as_deref(), Some("stored"));
+        assert_eq!(modes(&place), wanted, "umask {umask}");
+        // What an older program has left open to others is closed.
+        for (name, _) in modes(&place) {
+            chmod(&place.folder().join(".callsheet").join(name), 0o777);
+        }
+        drop(holder);
+        drop(Store::open(&place.location(), Access::Read).unwrap());
+        let closed = modes(&place);
+        let open = closed.iter().filter(|(_, mode)| mode & 0o077 != 0);
+        assert_eq!(open.count(), 1, "only what git reads: {closed:?}");
+    }
 }

@@ -75,14 +75,18 @@ impl Place {
         Store::open(&self.location(), Access::Write).unwrap()
     }
 
+    /// Connects to the server behind the back of the store.
+    pub(crate) fn client(&self) -> postgres::Client {
+        client(&self.text)
+    }
+
     /// Runs a statement behind the back of the store and returns how many rows it changed.
     pub(crate) fn raw(&self, sql: &str) -> u64 {
         if self.is_sqlite() {
             let connection = rusqlite::Connection::open(&self.text).unwrap();
             return connection.execute(sql, []).unwrap() as u64;
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
-        client.execute(sql, &[]).unwrap()
+        self.client().execute(sql, &[]).unwrap()
     }
 
     /// Returns the numbers of one column.
@@ -93,7 +97,7 @@ impl Place {
             let rows = statement.query_map([], |row| row.get(0)).unwrap();
             return rows.map(Result::unwrap).collect();
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
+        let mut client = self.client();
         let sql = format!("select n::bigint from ({sql}) as found (n)");
         let rows = client.query(&sql, &[]).unwrap();
         rows.iter().map(|row| row.get(0)).collect()
@@ -110,8 +114,7 @@ impl Place {
             let connection = rusqlite::Connection::open(&self.text).unwrap();
             return connection.query_row(sql, [], |row| row.get(0)).unwrap();
         }
-        let mut client = postgres::Client::connect(&self.text, postgres::NoTls).unwrap();
-        client.query_one(sql, &[]).unwrap().get(0)
+        self.client().query_one(sql, &[]).unwrap().get(0)
     }
 
     /// Returns bytes as the database writes them.
@@ -147,6 +150,11 @@ impl Place {
         for table in ["journal", "batch"] {
             self.raw(&format!("drop table {table}"));
         }
+        self.set_schema(schema);
+    }
+
+    /// Says which schema the store has.
+    pub(crate) fn set_schema(&self, schema: i64) {
         if self.is_sqlite() {
             self.raw(&format!("pragma user_version = {schema}"));
         } else {
@@ -191,9 +199,17 @@ pub(crate) fn server() -> Option<String> {
     server
 }
 
+/// Connects to a server and finds the tables of a store first.
+pub(crate) fn client(url: &str) -> postgres::Client {
+    let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
+    client
+        .batch_execute("set statement_timeout = 0; set default_transaction_read_only = off; set search_path = callsheet, public")
+        .unwrap();
+    client
+}
+
 fn admin(server: &str, sql: &str) {
-    let mut client = postgres::Client::connect(server, postgres::NoTls).unwrap();
-    client.batch_execute(sql).unwrap();
+    client(server).batch_execute(sql).unwrap();
 }
 
 /// Tells whoever reads the output of the test why it did nothing; in CI nothing is skipped.

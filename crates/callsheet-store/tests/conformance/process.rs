@@ -26,6 +26,8 @@ const PARTS: &[(&str, Play)] = &[
     ("look", crate::permissions::look_part),
     ("write", crate::permissions::write_part),
     ("stream", crate::memory::stream_part),
+    ("collect", crate::faults::collect_part),
+    ("hold", crate::traces::hold_part),
 ];
 
 /// What a process has been told.

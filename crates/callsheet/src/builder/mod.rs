@@ -18,13 +18,13 @@ use serde_json::{Map, Value, json};
 pub use collected::Stored;
 pub use memory::{FileMemory, MemorySource, ProjectContext, RuleSource};
 pub(crate) use prepare::prepare;
-pub use prompts::packaged;
+pub use prompts::{TEMPLATES, packaged};
 
 use self::collected::Collected;
 use self::piece::{input_piece, section_piece};
-use self::prompts::Prompts;
+use self::prompts::{Folder, Prompts};
 use crate::compose::{Composition, Inputs, Options, assemble};
-use crate::inputs::Disk;
+use crate::inputs::{Disk, Located, Root};
 use crate::omission::{Omission, Reason, Refusal};
 use crate::prepare::{Piece, Prepared};
 use crate::recipe::built_in;
@@ -95,14 +95,25 @@ impl PromptBuilder {
     /// Takes templates from this folder only; a folder that does not exist has none.
     #[must_use]
     pub fn with_prompts_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = self.prompts.folder(folder.into());
+        self.prompts = self.prompts.only(Folder::Named(folder.into()));
         self
     }
 
     /// Takes templates from this folder first, then the packaged ones.
     #[must_use]
     pub fn with_prompts_over_packaged(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = self.prompts.over_packaged(folder.into());
+        self.prompts = self.prompts.over_packaged(Folder::Named(folder.into()));
+        self
+    }
+
+    /// Takes templates from the folder that is named, or else from that of the project first, then the packaged ones.
+    pub(crate) fn with_prompts_of(mut self, root: &Root, named: Option<&str>) -> Self {
+        let below = |relative: String| Folder::Below(root.path().to_owned(), relative);
+        self.prompts = match named.map(|named| root.locate(named)) {
+            None => self.prompts.over_packaged(below(TEMPLATES.to_owned())),
+            Some(Located::Inside(relative)) => self.prompts.only(below(relative)),
+            Some(Located::Outside(folder)) => self.prompts.only(Folder::Named(folder)),
+        };
         self
     }
 

@@ -4,14 +4,12 @@ use serde_json::{Map, Value};
 
 use super::{FileMemory, ProjectContext, PromptBuilder};
 use crate::inputs::{Located, Root};
+use crate::outside::PROMPTS_DIR;
 use crate::prepare::Prepared;
 use crate::redact::Rules;
 use crate::source::lookup;
 use crate::template::Missing;
 use crate::{Error, ErrorKind};
-
-/// The folder of a project's own templates.
-const TEMPLATES: &str = "callsheet/templates";
 
 /// Prepares a checked input of the recipe `layers`.
 pub(crate) fn prepare(
@@ -23,10 +21,7 @@ pub(crate) fn prepare(
     let mut builder = PromptBuilder::new()
         .with_missing(missing(&fields))
         .on(root.disk().clone());
-    builder = match text("prompts_dir") {
-        Some(folder) => builder.with_prompts_dir(root.path().join(folder)),
-        None => builder.with_prompts_over_packaged(root.path().join(TEMPLATES)),
-    };
+    builder = builder.with_prompts_of(root, text(PROMPTS_DIR));
     if let Some(name) = text("identity.name") {
         let variables = lookup(&fields, "identity.variables").and_then(Value::as_object);
         builder.set_identity(name, &variables.cloned().unwrap_or_default())?;

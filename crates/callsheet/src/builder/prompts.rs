@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::inputs::{Disk, read_templates};
+use crate::inputs::{Disk, read_templates, read_templates_below};
 use crate::template::TemplateSet;
+
+/// The folder of a project's own templates.
+pub const TEMPLATES: &str = "callsheet/templates";
 
 /// Where templates come from, and what was there when they were first asked for.
 #[derive(Debug, Default)]
@@ -21,9 +24,27 @@ enum Place {
     #[default]
     Packaged,
     /// A folder and nothing else.
-    Folder(PathBuf),
+    Only(Folder),
     /// A folder whose templates win over the packaged ones of the same name.
-    OverPackaged(PathBuf),
+    OverPackaged(Folder),
+}
+
+/// A folder of templates.
+#[derive(Debug)]
+pub(super) enum Folder {
+    /// Somebody who calls named it.
+    Named(PathBuf),
+    /// It has to be below a root, which no link leads out of.
+    Below(PathBuf, String),
+}
+
+impl Folder {
+    fn read(&self, disk: &Disk) -> TemplateSet {
+        match self {
+            Self::Named(folder) => read_templates(disk, folder),
+            Self::Below(root, relative) => read_templates_below(disk, root, relative),
+        }
+    }
 }
 
 impl Prompts {
@@ -34,12 +55,12 @@ impl Prompts {
     }
 
     /// Takes templates from a folder only.
-    pub(super) fn folder(self, folder: PathBuf) -> Self {
-        self.at(Place::Folder(folder))
+    pub(super) fn only(self, folder: Folder) -> Self {
+        self.at(Place::Only(folder))
     }
 
     /// Takes templates from a folder first, then the packaged ones.
-    pub(super) fn over_packaged(self, folder: PathBuf) -> Self {
+    pub(super) fn over_packaged(self, folder: Folder) -> Self {
         self.at(Place::OverPackaged(folder))
     }
 
@@ -56,9 +77,10 @@ impl Prompts {
         let disk = &self.disk;
         self.snapshot.get_or_init(|| match &self.place {
             Place::Packaged => disk.packaged(packaged_files),
-            Place::Folder(folder) => read_templates(disk, folder),
+            Place::Only(folder) => folder.read(disk),
             Place::OverPackaged(folder) => {
-                read_templates(disk, folder).layered_over(disk.packaged(packaged_files))
+                let packaged = disk.packaged(packaged_files);
+                folder.read(disk).layered_over(packaged)
             }
         })
     }

@@ -48,7 +48,7 @@ pub(super) fn frame(
         };
         gathered
             .events
-            .extend(collision(section, &[frame, around], &suffix));
+            .extend(collision(section, &[*frame, *around], &suffix));
         (section.open, section.close) = frame.around(&section.name, section.body.text(), &suffix);
         section.escape = frame.escape;
     }
@@ -56,7 +56,7 @@ pub(super) fn frame(
 }
 
 /// Returns the shortest suffix with which no tag occurs in any body.
-fn free_suffix(frames: &BTreeMap<&str, [Frame; 2]>, sections: &[Section]) -> String {
+fn free_suffix(frames: &BTreeMap<&str, [&Frame; 2]>, sections: &[Section]) -> String {
     let free = |suffix: &String| {
         sections.iter().all(|section| {
             let mut frames = frames.get(section.layer.as_str()).into_iter().flatten();
@@ -71,6 +71,14 @@ pub(super) fn still_holds(event: &Event, sections: &[Section]) -> bool {
     let says = |key: &str, text: &str| event.payload.get(key).is_some_and(|fact| fact == text);
     let named = |section: &Section| says("layer", &section.layer) && says("path", &section.name);
     event.kind != COLLISION || sections.iter().any(named)
+}
+
+/// Returns the longest text that all of some texts begin with.
+fn shared_beginning(texts: &[String]) -> &str {
+    let first = texts.first().map_or("", String::as_str);
+    let begins = |end: &usize| texts.iter().all(|text| text.starts_with(&first[..*end]));
+    let ends = first.char_indices().map(|(at, _)| at).chain([first.len()]);
+    &first[..ends.take_while(begins).last().unwrap_or(0)]
 }
 
 fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event> {
@@ -92,14 +100,18 @@ fn collision(section: &Section, frames: &[&Frame], suffix: &str) -> Option<Event
         Escape::Xml => Cow::Owned(crate::text::xml_escaped(section.body.text())),
         _ => Cow::Borrowed(section.body.text()),
     };
-    let body = body.as_bytes();
-    let found = frames
+    let boundaries: Vec<String> = frames
         .iter()
         .filter_map(|frame| frame.boundary(suffix))
-        .find(|boundary| memchr::memmem::find(body, boundary.as_bytes()).is_some());
+        .collect();
+    let holds = |text: &str| memchr::memmem::find(body.as_bytes(), text.as_bytes()).is_some();
+    // Mostly tags that begin alike: one look at a long body tells that it has none of them.
+    let found = holds(shared_beginning(&boundaries))
+        .then(|| boundaries.iter().find(|boundary| holds(boundary)))
+        .flatten();
     if let Some(boundary) = found {
         let message = format!("`{name}` contains `{boundary}`, which ends its own frame");
-        return Some(Event::new(COLLISION, facts(&boundary), message));
+        return Some(Event::new(COLLISION, facts(boundary), message));
     }
     let named = frames.iter().any(|frame| frame.open.contains("{{path}}"));
     (named && name.contains(char::is_control)).then(|| {

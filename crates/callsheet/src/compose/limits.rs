@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::message::Cut;
 use super::{Options, Prompt};
-use crate::manifest::Manifest;
 use crate::omission::{Omission, Reason};
 use crate::reading::Reading;
 use crate::recipe::{Limit, Notice, Recipe};
@@ -131,15 +130,15 @@ fn lowest(sections: &[Section], role: Option<Role>) -> Option<String> {
 }
 
 impl<'a> Measured<'a> {
-    /// Takes the sizes of a prompt from its manifest.
+    /// Measures a prompt whose tokens were counted, or were not.
     pub(super) fn new(
-        manifest: &Manifest,
+        tokens: Option<usize>,
         cut: &'a Cut,
         text: &'a str,
         encoding: Encoding,
     ) -> Self {
         Self {
-            whole: (manifest.bytes, manifest.tokens),
+            whole: (text.len(), tokens),
             cut,
             text,
             encoding,

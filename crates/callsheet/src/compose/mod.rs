@@ -9,7 +9,7 @@ mod limits;
 mod message;
 mod render;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use budget::Budget;
 pub(crate) use document::SCHEMA as COMPOSITION;
@@ -26,6 +26,7 @@ use crate::manifest::{BodyRecords, BudgetRecord, Manifest};
 use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
+use crate::reading::Reading;
 use crate::recipe::{Recipe, Shape};
 use crate::redact::{Key, Level, Redactor, Rules, Secrets};
 use crate::source::Sources;
@@ -130,6 +131,17 @@ pub struct Composition {
     pub(crate) secrets: Secrets,
 }
 
+/// What a prompt says, without the record that explains it.
+#[derive(Debug)]
+pub struct Draft {
+    /// The exact bytes that are handed over.
+    pub text: String,
+    /// What a person should hear of.
+    pub events: Vec<Event>,
+    /// What was asked for and is not in the prompt.
+    pub omissions: Vec<Omission>,
+}
+
 /// Composes the prompt of a recipe for an input.
 ///
 /// The input is checked against the schema of the recipe, prepared, and assembled.
@@ -139,10 +151,35 @@ pub fn compose(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
-    let checked = recipe.check(input).map(drop);
-    let checked = checked.and_then(|()| recipe.check_use(input));
-    checked.map_err(|error| options.redacted(recipe, error))?;
-    compose_again(recipe, input, inputs, options)
+    let fields = checked(recipe, input, options)?;
+    let prepared = prepare(recipe, fields, inputs, options)?;
+    assemble(recipe, prepared, inputs, options)
+}
+
+/// Composes the text of a prompt, for callers that need no record of it.
+///
+/// Text, events and omissions are those of [`compose`]. No fingerprint is taken of files and prompt, which is most of the
+/// work of a composition that is one large file.
+pub fn draft(
+    recipe: &Recipe,
+    input: &Value,
+    inputs: Inputs,
+    options: &Options,
+) -> Result<Draft, Error> {
+    let inputs = Inputs {
+        root: inputs.root.map(Root::unrecorded),
+        ..inputs
+    };
+    let fields = checked(recipe, input, options)?;
+    let prepared = prepare(recipe, fields, &inputs, options)?;
+    let redactor = options.redactor(recipe);
+    let assembled = put_together(recipe, prepared, &inputs, options, redactor.as_ref());
+    let assembled = assembled.map_err(|error| redacted(redactor.as_ref(), error))?;
+    Ok(Draft {
+        text: assembled.text,
+        events: assembled.events,
+        omissions: assembled.omissions,
+    })
 }
 
 /// Composes the prompt of a recipe for an input of which fields may be unused, as when it was sealed.
@@ -152,14 +189,28 @@ pub(crate) fn compose_again(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Composition, Error> {
-    let prepare = || {
-        let fields = recipe.check(input)?;
-        let rules = &options.redact_rules;
-        let prepared = recipe.prepare.run(fields, inputs, rules)?;
-        inputs.check_size().map(|()| prepared)
-    };
-    let prepared = prepare().map_err(|error| options.redacted(recipe, error))?;
+    let fields = recipe.check(input);
+    let fields = fields.map_err(|error| options.redacted(recipe, error))?;
+    let prepared = prepare(recipe, fields, inputs, options)?;
     assemble(recipe, prepared, inputs, options)
+}
+
+/// Returns the fields of an input that fits the recipe, all of which it uses.
+fn checked(recipe: &Recipe, input: &Value, options: &Options) -> Result<Map<String, Value>, Error> {
+    let fields = recipe.check(input);
+    let used = fields.and_then(|fields| recipe.check_use(input).map(|()| fields));
+    used.map_err(|error| options.redacted(recipe, error))
+}
+
+fn prepare(
+    recipe: &Recipe,
+    fields: Map<String, Value>,
+    inputs: &Inputs,
+    options: &Options,
+) -> Result<Prepared, Error> {
+    let prepared = recipe.prepare.run(fields, inputs, &options.redact_rules);
+    let prepared = prepared.and_then(|prepared| inputs.check_size().map(|()| prepared));
+    prepared.map_err(|error| options.redacted(recipe, error))
 }
 
 /// Assembles the prompt of a recipe from prepared values.
@@ -170,11 +221,31 @@ pub fn assemble(
     options: &Options,
 ) -> Result<Composition, Error> {
     let redactor = options.redactor(recipe);
-    let assembled = put_together(recipe, prepared, inputs, options, redactor.as_ref());
-    assembled.map_err(|error| match redactor {
+    let redactor = redactor.as_ref();
+    let assembled = put_together(recipe, prepared, inputs, options, redactor)
+        .map_err(|error| redacted(redactor, error))?;
+    Ok(assembled.recorded(recipe, options, redactor))
+}
+
+fn redacted(redactor: Option<&Redactor>, error: Error) -> Error {
+    match redactor {
         Some(redactor) => redactor.error(error),
         None => error,
-    })
+    }
+}
+
+/// A prompt that is finished and of which nothing is on record yet.
+struct Assembled {
+    prompt: Prompt,
+    bodies: BodyRecords,
+    text: String,
+    source_map: SourceMap,
+    /// The tokens of the text, where they were counted.
+    tokens: Option<usize>,
+    fields: Map<String, Value>,
+    events: Vec<Event>,
+    omissions: Vec<Omission>,
+    secrets: Secrets,
 }
 
 fn put_together(
@@ -183,27 +254,26 @@ fn put_together(
     inputs: &Inputs,
     options: &Options,
     redactor: Option<&Redactor>,
-) -> Result<Composition, Error> {
-    let input = Value::Object(prepared.fields.clone());
+) -> Result<Assembled, Error> {
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
         redactor.prompt(&mut gathered.sections, &mut prepared.tools)
     });
-    let fields = &prepared.fields;
-    let suffix = framing::frame(recipe, fields, &mut gathered)?;
+    let fields = prepared.fields;
+    let suffix = framing::frame(recipe, &fields, &mut gathered)?;
     let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);
     let mut omissions = prepared.omissions;
     omissions.append(&mut gathered.omissions);
 
-    let prompt = Prompt::new(recipe, fields, &suffix, gathered.sections, prepared.tools)?;
+    let prompt = Prompt::new(recipe, &fields, &suffix, gathered.sections, prepared.tools)?;
     let nothing_found = limits::nothing_found(recipe, &prompt);
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
-    let (mut prompt, given_way) = limits::give_way(recipe, fields, prompt, options, &mut events);
+    let (mut prompt, given_way) = limits::give_way(recipe, &fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
     if let Some(guard) = &prepared.guard {
@@ -211,37 +281,66 @@ fn put_together(
     }
     let bodies = BodyRecords::of(&prompt.sections);
     let (text, source_map) = prompt.render_away();
-    let input = redactor.map_or_else(
-        || Fingerprint::of(input.to_string()),
-        |redactor| redactor.fingerprint(&input),
-    );
     let cut = Cut::of(&prompt, &source_map);
-    let mut manifest = Manifest::new(recipe, input, &prompt, bodies, (&text, &source_map));
-    manifest.plan(&text, &source_map);
-    if options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(fields) {
-        manifest.count(options.encoding, &text);
-    }
-    let measured = Measured::new(&manifest, &cut, &text, options.encoding);
-    limits::check(recipe, fields, &measured, &mut events)?;
-    events.extend(nothing_found.map(|notice| notice.event(fields, &[])));
-    manifest.budget = BudgetRecord {
-        bytes: options.budget.bytes,
-        tokens: options.budget.tokens,
-    };
+    let counted =
+        options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(&fields);
+    let tokens = counted.then(|| Reading::of(&text).all_tokens(options.encoding));
+    let measured = Measured::new(tokens, &cut, &text, options.encoding);
+    limits::check(recipe, &fields, &measured, &mut events)?;
+    events.extend(nothing_found.map(|notice| notice.event(&fields, &[])));
     if let Some(redactor) = redactor {
         redact_records(redactor, &mut omissions, &mut events);
     }
-    manifest.omissions = omissions;
-    manifest.events.clone_from(&events);
-    Ok(Composition {
+    Ok(Assembled {
         prompt,
+        bodies,
         text,
         source_map,
-        manifest,
+        tokens,
+        fields,
         events,
-        denied: check::denied(recipe, fields),
+        omissions,
         secrets,
     })
+}
+
+impl Assembled {
+    /// Puts on record what explains the prompt.
+    fn recorded(
+        self,
+        recipe: &Recipe,
+        options: &Options,
+        redactor: Option<&Redactor>,
+    ) -> Composition {
+        let denied = check::denied(recipe, &self.fields);
+        let input = Value::Object(self.fields);
+        let input = redactor.map_or_else(
+            || Fingerprint::of(input.to_string()),
+            |redactor| redactor.fingerprint(&input),
+        );
+        let (text, map) = (self.text, self.source_map);
+        let told = (&*text, &map);
+        let mut manifest = Manifest::new(recipe, input, &self.prompt, self.bodies, told);
+        manifest.plan(&text, &map);
+        if let Some(tokens) = self.tokens {
+            manifest.counted(options.encoding, &text, tokens);
+        }
+        manifest.budget = BudgetRecord {
+            bytes: options.budget.bytes,
+            tokens: options.budget.tokens,
+        };
+        manifest.omissions = self.omissions;
+        manifest.events.clone_from(&self.events);
+        Composition {
+            prompt: self.prompt,
+            text,
+            source_map: map,
+            manifest,
+            events: self.events,
+            denied,
+            secrets: self.secrets,
+        }
+    }
 }
 
 fn redact_records(redactor: &Redactor, omissions: &mut [Omission], events: &mut [Event]) {

@@ -71,7 +71,7 @@ impl Prompt {
         let wrap = |name: Option<&str>, separator: &str| {
             let frame = recipe.frame_of(name, fields)?;
             let (open, close) = frame.around("", "", suffix);
-            let separator = frame.separator.unwrap_or_else(|| separator.to_owned());
+            let separator = frame.separator.as_deref().unwrap_or(separator).to_owned();
             Ok::<_, Error>(Wrap {
                 open,
                 close,

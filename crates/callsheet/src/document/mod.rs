@@ -5,6 +5,7 @@
 
 mod json;
 mod number;
+mod toml;
 mod words;
 pub(crate) mod yaml;
 
@@ -16,6 +17,7 @@ use crate::{Error, ErrorKind};
 
 pub use json::json;
 pub use number::number;
+pub use toml::keep_digits;
 pub use words::{plain_words, tagged, typed};
 pub use yaml::yaml;
 

@@ -14,9 +14,11 @@ pub use glob::Globs;
 pub(crate) use glob::compile_glob;
 pub use path::Located;
 pub use readings::{Bodies, Readings};
+pub(crate) use resolve::user;
 pub use resolve::{Found, Listing};
 pub use root::{Disk, MAX_FILE_BYTES, Root};
 
+use crate::Error;
 use crate::omission::{Reason, Refusal};
 use crate::template::TemplateSet;
 use crate::trace::{Origin, OriginKind, Traced};
@@ -44,11 +46,31 @@ pub enum TextRule {
 impl FileText {
     /// Reads a file below a root; `shown` is the name it gets in the prompt.
     pub fn read(root: &Root, relative: &str, shown: &str, rule: TextRule) -> Result<Self, Refusal> {
-        let text = root.read_as(relative, |bytes| rule.text(bytes))?;
+        let text = read_text(root, relative, rule)?;
         let source = Origin::new(OriginKind::File, shown, &text);
         let body = Traced::normalised(text, &source);
         Ok(Self { body, source })
     }
+
+    /// Reads a file below a root without its fingerprint, if nothing of the root is put on record.
+    pub(crate) fn read_to_print(
+        root: &Root,
+        relative: &str,
+        shown: &str,
+        rule: TextRule,
+    ) -> Result<Self, Refusal> {
+        if root.is_recorded() {
+            return Self::read(root, relative, shown, rule);
+        }
+        let text = read_text(root, relative, rule)?;
+        let source = Origin::unrecorded(OriginKind::File, shown, text.len());
+        let body = Traced::normalised(text, &source);
+        Ok(Self { body, source })
+    }
+}
+
+fn read_text(root: &Root, relative: &str, rule: TextRule) -> Result<String, Refusal> {
+    root.read_as(relative, |bytes| rule.text(bytes))
 }
 
 impl TextRule {
@@ -62,6 +84,12 @@ impl TextRule {
             Self::Utf8 | Self::Named => Reason::NotUtf8,
             Self::NoNul => Reason::Binary,
         };
+        // Of what is not plain ASCII, the standard library looks at every byte; copying is far cheaper than that.
+        if !bytes.is_ascii()
+            && let Ok(text) = simdutf8::basic::from_utf8(&bytes)
+        {
+            return Ok(text.to_owned());
+        }
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let refusal = Refusal::new(reason).of_size(size);
@@ -74,7 +102,16 @@ impl TextRule {
 ///
 /// What is there and cannot be taken has a diagnostic, the folder itself too.
 pub fn read_templates(disk: &Disk, folder: &Path) -> TemplateSet {
-    match disk.find(folder) {
+    templates_at(disk.find(folder), folder)
+}
+
+/// Reads the templates of a folder below a root; a link that leads out of the root is followed by nobody.
+pub fn read_templates_below(disk: &Disk, root: &Path, relative: &str) -> TemplateSet {
+    templates_at(disk.find_below(root, relative), Path::new(relative))
+}
+
+fn templates_at(found: Result<Option<Root>, Error>, folder: &Path) -> TemplateSet {
+    match found {
         Ok(Some(root)) => templates_of(&root),
         Ok(None) => TemplateSet::default(),
         Err(error) => {

@@ -6,10 +6,10 @@
 mod beneath;
 mod walk;
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::OwnedFd;
+use rustix::buffer::spare_capacity;
+pub(super) use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,11 @@ pub struct Found {
     pub refused: Vec<(String, Refusal)>,
 }
 
+/// Returns the user whom files are read as.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Returns a path as an absolute one; only a relative one asks for the current folder.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|cause| cannot_open(path, &cause))
@@ -98,8 +103,35 @@ impl Folder {
         Ok(Self { real, folder })
     }
 
+    /// Opens a folder below this one, if there is one; no link leads out on the way.
+    pub(super) fn find_below(&self, relative: &str) -> Result<Option<Self>, Refusal> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        match self.open_beneath(relative.as_ref(), flags) {
+            Ok(folder) => Ok(Some(Self {
+                real: self.real.join(relative),
+                folder,
+            })),
+            Err(refusal) if refusal.reason == Reason::Missing => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Opens a folder below this one for somebody who works in it.
+    pub(super) fn open_directory(&self, relative: &str) -> Result<OwnedFd, Refusal> {
+        self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
     /// Reads a file by its path relative to the root.
     pub(super) fn read(&self, relative: impl AsRef<Path>, max: u64) -> Result<Vec<u8>, Refusal> {
+        self.read_owned(relative, max).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads a file by its path relative to the root, and tells which user it belongs to.
+    pub(super) fn read_owned(
+        &self,
+        relative: impl AsRef<Path>,
+        max: u64,
+    ) -> Result<(Vec<u8>, u32), Refusal> {
         self.read_if(relative, max, |_| Ok(()))
     }
 
@@ -109,21 +141,22 @@ impl Folder {
         relative: impl AsRef<Path>,
         max: u64,
         may: impl FnOnce(u64) -> Result<(), Refusal>,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<(Vec<u8>, u32), Refusal> {
         let file = self.open_beneath(relative.as_ref(), OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
         let size = check(&stat, max)?;
         may(size)?;
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        // A file that grows while it is read still meets the limit.
-        std::fs::File::from(file)
-            .take(max + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|cause| Refusal::new(Reason::Unreadable).because(cause.to_string()))?;
-        if bytes.len() as u64 > max {
-            return Err(too_large(bytes.len() as u64, max));
+        // All at once where the file is as long as it said. One that grows while it is read still meets the limit.
+        while bytes.len() as u64 <= max {
+            bytes.reserve(1);
+            match rustix::io::read(&file, spare_capacity(&mut bytes)) {
+                Ok(0) => return Ok((bytes, stat.st_uid)),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(refusal(errno)),
+            }
         }
-        Ok(bytes)
+        Err(too_large(bytes.len() as u64, max))
     }
 
     /// Opens without ever leaving the root, whatever links are on the way.
@@ -193,7 +226,7 @@ impl Folder {
     ) -> Result<Listing, Refusal> {
         let folder = self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut listing = Listing::default();
-        for entry in Dir::read_from(&folder).map_err(refusal)? {
+        for entry in Dir::new(folder).map_err(refusal)? {
             let entry = entry.map_err(refusal)?;
             let name = entry.file_name();
             if entry.file_type() == FileType::Directory || matches!(name.to_bytes(), b"." | b"..") {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::glob::Globs;
 use super::path::{self, Located};
 use super::readings::{Answer, FolderReadings, Readings, Walk};
-use super::resolve::{self, Folder, Found, Listing};
+use super::resolve::{self, Folder, Found, Listing, OwnedFd};
 use crate::observe::Question;
 use crate::omission::{Reason, Refusal};
 use crate::seal::MOST_BYTES;
@@ -145,6 +145,24 @@ impl Disk {
         Ok(found?.map(|folder| self.root(given, folder)))
     }
 
+    /// Opens a folder below another as a root, if there is one; a link that leads out is an error.
+    pub(crate) fn find_below(&self, root: &Path, relative: &str) -> Result<Option<Root>, Error> {
+        let given = resolve::absolute(&root.join(relative))?;
+        if let Kind::Sealed(readings) = &self.0 {
+            return Ok(Root::sealed(given, readings).ok());
+        }
+        let outer = Folder::find(&resolve::absolute(root)?)?;
+        let found = outer.map(|outer| outer.find_below(relative)).transpose();
+        let found = found.map_err(|refusal| {
+            let mut error = Error::new(ErrorKind::Unreadable, "cannot open the folder");
+            error = error.at(given.display().to_string(), None);
+            error.because(refusal.reason.sentence())
+        });
+        let found = found.map(Option::flatten);
+        self.keep_opened(&given, found.as_ref().ok().and_then(Option::as_ref));
+        Ok(found?.map(|folder| self.root(given, folder)))
+    }
+
     /// Keeps what became of opening a folder, where answers are kept.
     fn keep_opened(&self, given: &Path, opened: Option<&Folder>) {
         if let Kind::Watched(kept) = &self.0 {
@@ -157,6 +175,7 @@ impl Disk {
             real: folder.real().to_owned(),
             given,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Disk(folder),
             disk: self.clone(),
         }
@@ -196,6 +215,7 @@ pub struct Root {
     given: PathBuf,
     real: PathBuf,
     max_file_bytes: u64,
+    recorded: bool,
     ground: Ground,
     disk: Disk,
 }
@@ -221,6 +241,7 @@ impl Root {
             real: given.clone(),
             given,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Nothing,
             disk: Disk::default(),
         })
@@ -236,6 +257,7 @@ impl Root {
             given,
             real,
             max_file_bytes: MAX_FILE_BYTES,
+            recorded: true,
             ground: Ground::Sealed(folder),
             disk: Disk(Kind::Sealed(Arc::clone(readings))),
         })
@@ -251,6 +273,18 @@ impl Root {
     pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
         self.max_file_bytes = bytes;
         self
+    }
+
+    /// Takes no fingerprints of files that are only printed, for a prompt that nobody puts on record.
+    #[must_use]
+    pub(crate) fn unrecorded(mut self) -> Self {
+        self.recorded = false;
+        self
+    }
+
+    /// Tells whether all files below it get fingerprints.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorded
     }
 
     /// Returns the size above which a file is refused.
@@ -308,7 +342,7 @@ impl Root {
         }
         let admit = |size| watched.map_or(Ok(()), |watched| watched.admit(size));
         let bytes = folder.read_if(relative, self.max_file_bytes, admit);
-        let answer = bytes.and_then(|bytes| {
+        let answer = bytes.and_then(|(bytes, _)| {
             let size = bytes.len() as u64;
             take(bytes).inspect_err(|_| {
                 if let Some(watched) = watched {
@@ -322,12 +356,29 @@ impl Root {
         answer
     }
 
+    /// Reads a file of the disk that is no part of a prompt, and tells which user it belongs to.
+    pub(crate) fn read_owned(&self, relative: &str, max: u64) -> Result<(Vec<u8>, u32), Refusal> {
+        match &self.ground {
+            Ground::Disk(folder) => folder.read_owned(relative, max),
+            Ground::Sealed(_) | Ground::Nothing => Err(Refusal::new(Reason::Missing)),
+        }
+    }
+
     /// Returns the real path of what stands, or could be made, at a path below the root.
     ///
     /// For what is not there yet, the nearest folder that is decides.
     pub fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
         match &self.ground {
             Ground::Disk(folder) => folder.confine(relative),
+            Ground::Sealed(_) => Err(Readings::unknown()),
+            Ground::Nothing => Err(Refusal::new(Reason::Missing)),
+        }
+    }
+
+    /// Opens a folder below the root for somebody who works in it; no link leads out on the way.
+    pub fn open_directory(&self, relative: &str) -> Result<OwnedFd, Refusal> {
+        match &self.ground {
+            Ground::Disk(folder) => folder.open_directory(relative),
             Ground::Sealed(_) => Err(Readings::unknown()),
             Ground::Nothing => Err(Refusal::new(Reason::Missing)),
         }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 
 use super::{Lines, Profile};
+use crate::document::keep_digits;
 use crate::error::line_of;
 use crate::{Error, ErrorKind, Place};
 
@@ -73,8 +74,11 @@ fn profile(
         None => Map::new(),
         Some(config) => {
             let at = line(config.span());
-            table(config.get_ref(), "config")
-                .map_err(|detail| Error::new(ErrorKind::BadInput, detail).at(file, at))?
+            let mut config = table(config.get_ref(), "config")
+                .map_err(|detail| Error::new(ErrorKind::BadInput, detail).at(file, at))?;
+            keep_digits(text, &["config"], &mut config);
+            keep_digits(text, &["profiles", name, "config"], &mut config);
+            config
         }
     };
     let lines = |list: &[Spanned<String>]| list.iter().map(|item| line(item.span())).collect();

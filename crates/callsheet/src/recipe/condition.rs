@@ -1,6 +1,8 @@
 //! Conditions: minijinja expressions over the fields of an input.
 
-use minijinja::{Environment, UndefinedBehavior};
+use std::sync::{Arc, LazyLock};
+
+use minijinja::{Environment, Expression, UndefinedBehavior};
 use serde_json::{Map, Value};
 
 use crate::template::bounds;
@@ -11,6 +13,9 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Debug)]
 pub struct Condition {
     expression: String,
+    compiled: Arc<Expression<'static, 'static>>,
+    /// The names that it asks for, sorted.
+    names: Vec<String>,
     file: String,
     line: usize,
 }
@@ -18,49 +23,40 @@ pub struct Condition {
 impl Condition {
     /// Compiles an expression; the place is named in errors.
     pub fn parse(expression: &str, file: &str, line: usize) -> Result<Self, Error> {
-        let condition = Self {
+        let compiled = bounds::expression(expression)
+            .and_then(|bounded| ENVIRONMENT.compile_expression_owned(bounded))
+            .map_err(|error| bad(expression, &error).at(file, line))?;
+        Ok(Self {
             expression: expression.to_owned(),
+            names: asked(&compiled, false),
+            compiled: Arc::new(compiled),
             file: file.to_owned(),
             line,
-        };
-        bounds::expression(expression)
-            .and_then(|bounded| environment().compile_expression_owned(bounded).map(drop))
-            .map_err(|error| condition.bad(&error))?;
-        Ok(condition)
+        })
     }
 
     /// Tells whether the expression is true; a name without a value is an error.
     pub fn holds(&self, fields: &Map<String, Value>) -> Result<bool, Error> {
-        let environment = environment();
-        let value = bounds::expression(&self.expression)
-            .and_then(|bounded| environment.compile_expression_owned(bounded))
-            .and_then(|compiled| compiled.eval(numbers::fields(fields, |_| Digits::Counted)))
-            .map_err(|error| self.bad(&error))?;
+        let bad = |error| bad(&self.expression, &error).at(&self.file, self.line);
+        let named = fields.iter().filter(|(name, _)| self.names.contains(name));
+        let value = self
+            .compiled
+            .eval(numbers::fields(named, |_| Digits::Counted))
+            .map_err(bad)?;
         if value.is_undefined() {
-            return Err(self.bad(&minijinja::ErrorKind::UndefinedError.into()));
+            return Err(bad(minijinja::ErrorKind::UndefinedError.into()));
         }
         Ok(value.is_true())
     }
 
     /// Returns the names that the expression asks for, sorted.
-    pub fn names(&self) -> Vec<String> {
-        self.asked(false)
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Returns the dotted paths of the fields that the expression asks for, sorted.
     pub(crate) fn paths(&self) -> Vec<String> {
-        self.asked(true)
-    }
-
-    fn asked(&self, nested: bool) -> Vec<String> {
-        let environment = environment();
-        let compiled = bounds::expression(&self.expression)
-            .and_then(|bounded| environment.compile_expression_owned(bounded));
-        let mut names: Vec<String> = compiled
-            .map(|compiled| compiled.undeclared_variables(nested).into_iter().collect())
-            .unwrap_or_default();
-        names.sort();
-        names
+        asked(&self.compiled, true)
     }
 
     /// Returns the expression as it was written.
@@ -72,27 +68,32 @@ impl Condition {
     pub fn line(&self) -> usize {
         self.line
     }
-
-    fn bad(&self, error: &minijinja::Error) -> Error {
-        let cause = error
-            .detail()
-            .map_or_else(|| error.kind().to_string(), str::to_owned);
-        Error::new(
-            ErrorKind::BadRecipe,
-            format!("bad condition `{}`: {cause}", self.expression),
-        )
-        .at(&self.file, self.line)
-    }
 }
 
-fn environment() -> Environment<'static> {
+fn asked(compiled: &Expression<'_, '_>, nested: bool) -> Vec<String> {
+    let names = compiled.undeclared_variables(nested).into_iter();
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn bad(expression: &str, error: &minijinja::Error) -> Error {
+    let cause = error
+        .detail()
+        .map_or_else(|| error.kind().to_string(), str::to_owned);
+    let detail = format!("bad condition `{expression}`: {cause}");
+    Error::new(ErrorKind::BadRecipe, detail)
+}
+
+/// What all conditions are compiled for and run in.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(100_000));
     environment.remove_global("debug");
     bounds::install(&mut environment);
     environment
-}
+});
 
 #[cfg(test)]
 mod tests {
@@ -124,9 +125,7 @@ mod tests {
             error.starts_with("recipe.toml:4: bad condition `a ==`:"),
             "{error}"
         );
-        let names = Condition::parse("a.b and c is defined", "r", 1)
-            .unwrap()
-            .names();
-        assert_eq!(names, ["a", "c"]);
+        let condition = Condition::parse("a.b and c is defined", "r", 1).unwrap();
+        assert_eq!(condition.names(), ["a", "c"]);
     }
 }

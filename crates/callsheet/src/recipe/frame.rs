@@ -50,6 +50,15 @@ pub struct Frame {
     pub escape: Escape,
 }
 
+/// The frame of what has none: it prints nothing.
+pub(super) static NONE: Frame = Frame {
+    tag: String::new(),
+    open: String::new(),
+    close: String::new(),
+    separator: None,
+    escape: Escape::None,
+};
+
 impl Frame {
     /// Returns what stands before and after a body of that name.
     pub fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {

@@ -212,12 +212,12 @@ impl Recipe {
         &self,
         name: Option<&str>,
         fields: &Map<String, Value>,
-    ) -> Result<Frame, Error> {
+    ) -> Result<&Frame, Error> {
         let Some(name) = name else {
-            return Ok(Frame::default());
+            return Ok(&frame::NONE);
         };
         let name = crate::source::fill(name, fields);
-        self.frames.get(&name).cloned().ok_or_else(|| {
+        self.frames.get(&name).ok_or_else(|| {
             let detail = format!("no frame named `{name}` in recipe `{}`", self.name);
             Error::new(ErrorKind::BadRecipe, detail)
                 .expecting(&name, self.frames.keys())

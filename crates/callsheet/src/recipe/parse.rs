@@ -7,12 +7,15 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde::de;
+use serde_json::{Map, Value, json};
 use toml::Spanned;
 
 use super::file::{CommonFile, LayerFile, RecipeFile};
 use super::message::messages;
 use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
+use crate::document::keep_digits;
 use crate::error::line_of;
+use crate::outside::{self, ALLOW_OUTSIDE, PROMPTS_DIR};
 use crate::schema::Schema;
 use crate::section::{Priority, Trust, Volatility};
 use crate::source::{self, Source};
@@ -174,21 +177,34 @@ pub(super) fn check_frame(
     }
 }
 
-/// Puts the defaults of the recipe file in the place of those of its schema.
+/// Puts the defaults of the recipe file in the place of those of its schema; none leads out of the project.
 fn with_defaults(
     reader: &Reader<'_>,
     mut schema: Schema,
     defaults: BTreeMap<String, Spanned<toml::Value>>,
 ) -> Result<Schema, Error> {
-    for (name, value) in defaults {
-        let span = value.span();
-        let value = serde_json::to_value(value.into_inner()).unwrap_or_default();
+    let spans: BTreeMap<String, Range<usize>> = defaults
+        .iter()
+        .map(|(name, value)| (name.clone(), value.span()))
+        .collect();
+    let mut values: Map<String, Value> = defaults
+        .into_iter()
+        .map(|(name, value)| (name, json!(value.into_inner())))
+        .collect();
+    keep_digits(reader.text, &["defaults"], &mut values);
+    for (name, value) in values {
+        let span = spans.get(&name).cloned().unwrap_or_default();
         schema.set_default(&name, value).map_err(|error| {
             let detail = format!("`defaults`: {}", error.detail());
             reader.bad(span, detail).expecting(&name, error.allowed())
         })?;
     }
-    Ok(schema)
+    let all = [ALLOW_OUTSIDE, PROMPTS_DIR].into_iter();
+    let all = all.filter_map(|name| Some((name.to_owned(), schema.default_of(name)?.clone())));
+    match outside::refusal(&all.collect()) {
+        Some(detail) => Err(reader.bad(0..0, detail)),
+        None => Ok(schema),
+    }
 }
 
 /// The layers that an event about emptiness names are there.

@@ -9,11 +9,12 @@ use serde::Deserialize;
 
 use self::asked::Asked;
 use super::{Gathered, Kind, Read, Source, World, flag, lookup, strings};
-use crate::Error;
 use crate::inputs::{FileText, Found, Globs, Located, Root, TextRule, map_parallel};
 use crate::omission::{Reason, Refusal};
+use crate::outside::ALLOW_OUTSIDE;
 use crate::recipe::Layer;
 use crate::template::TemplateSet;
+use crate::{Error, ErrorKind};
 
 /// Files by globs, or by exact paths; those of globs come sorted by the bytes of their path.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -75,8 +76,12 @@ impl Source for FilesSource {
 }
 
 impl FilesSource {
-    /// Checks the globs that the recipe itself names.
+    /// Checks the globs that the recipe itself names, and that nobody allows files outside the root without knowing.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.outside_from.as_deref().unwrap_or(ALLOW_OUTSIDE) != ALLOW_OUTSIDE {
+            let detail = format!("`outside_from` can only be `{ALLOW_OUTSIDE}`");
+            return Err(Error::new(ErrorKind::BadRecipe, detail));
+        }
         Globs::new(&self.globs)?;
         Globs::new(&self.leave_out).map(drop)
     }
@@ -202,12 +207,10 @@ impl Wanted {
 
     fn read(&self, root: &Root, rule: TextRule) -> Result<FileText, Refusal> {
         match &self.place {
-            Place::Inside(path) => FileText::read(root, path, path, rule),
+            Place::Inside(path) => FileText::read_to_print(root, path, path, rule),
             Place::Outside(path, shown) => read_outside(path, shown, root, rule),
-            Place::Refused(_) => {
-                Err(Refusal::new(Reason::OutsideRoot)
-                    .because("set `allow_outside` to take it anyway"))
-            }
+            Place::Refused(_) => Err(Refusal::new(Reason::OutsideRoot)
+                .because(format!("set `{ALLOW_OUTSIDE}` to take it anyway"))),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use minijinja::value::{Kwargs, Object, ObjectRepr, ValueKind};
 use minijinja::{Error, ErrorKind, Output, State};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::bounds;
 
@@ -25,11 +25,11 @@ pub(crate) enum Digits {
 }
 
 /// Returns fields as a value of the engine, in their order.
-pub(crate) fn fields(
-    fields: &Map<String, Value>,
+pub(crate) fn fields<'a>(
+    fields: impl IntoIterator<Item = (&'a String, &'a Value)>,
     digits: impl Fn(&str) -> Digits,
 ) -> minijinja::Value {
-    let fields = fields.iter();
+    let fields = fields.into_iter();
     let pairs = fields.map(|(name, field)| (name.as_str(), value(field, digits(name))));
     minijinja::Value::from_pairs(pairs)
 }

@@ -5,7 +5,6 @@ mod kept;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anstyle::Style;
 use callsheet::Composition;
 use callsheet_run::document::document;
 use callsheet_run::git;
@@ -18,8 +17,8 @@ use crate::commands::exec::{Errand, Texts};
 use crate::commands::init::{SETTINGS, set_up};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
-use crate::output::{Output, Talk, write_file};
-use crate::project::Project;
+use crate::output::{Look, Output, Talk, write_file};
+use crate::project::{Preference, Project};
 use crate::settings::FILE;
 use crate::{report, sandbox, store};
 
@@ -136,7 +135,13 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
     make_project(folder)?;
     let shown = folder.display();
     say(out, &format!("A small project stands in {shown}\n\n"))?;
-    let mut project = Project::find(Some(folder))?;
+    let mut project = Project::find(
+        Some(folder),
+        Preference {
+            built_in: false,
+            out,
+        },
+    )?;
     own_store(&mut project, out);
     let (mut documents, mut ids) = (Vec::new(), Vec::new());
     for (number, step) in STEPS.iter().enumerate() {
@@ -250,9 +255,9 @@ impl Step {
 
 /// Returns a step as it is told: what it is about, the command, and what that gives.
 fn told(heading: &str, command: &str, result: &str) -> String {
-    let dim = Style::new().dimmed();
+    let command = Look::Dim.on(&format!("$ {command}"));
     let result = result.trim_end();
-    format!("{heading}\n{dim}$ {command}{dim:#}\n\n{result}\n")
+    format!("{heading}\n{command}\n\n{result}\n")
 }
 
 fn make_project(folder: &Path) -> Result<(), Failure> {

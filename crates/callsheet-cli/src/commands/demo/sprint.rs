@@ -13,11 +13,10 @@ use super::{demo_files, heading, own_store, say, write_files};
 use crate::commands::init::{SETTINGS, set_up};
 use crate::commands::sprint::{report, run};
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
-use crate::project::Project;
+use crate::output::{Output, one_line, write_file};
+use crate::project::{Preference, Project};
 use crate::settings::FILE;
 use crate::store;
-use crate::table::one_line;
 
 const FILES: [(&str, &str); 13] = demo_files!["sprint/";
     "README.md" => "README.md",
@@ -60,7 +59,13 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
             "A to-do list in shell, with five stories in two epics, is in {shown}\n{who} through all phases of a sprint:\n"
         ),
     )?;
-    let mut project = Project::find(Some(folder))?;
+    let mut project = Project::find(
+        Some(folder),
+        Preference {
+            built_in: false,
+            out,
+        },
+    )?;
     own_store(&mut project, out);
     let ran = run::all(&project, runner.unwrap_or(RUNNER), out)?;
     let is_as_played = runner.is_none() && is_as_played(&ran.report);

@@ -51,7 +51,7 @@ impl Args {
                 .moved
                 .iter()
                 .map(|(from, to)| format!("{from} -> {to}\n"));
-            out.data(lines.collect::<String>())?;
+            out.text(&lines.collect::<String>())?;
             if archived.moved.is_empty() && archived.failed.is_empty() {
                 out.note("no file belongs to these stories");
             }

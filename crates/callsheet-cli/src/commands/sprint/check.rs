@@ -7,9 +7,8 @@ use serde_json::json;
 
 use super::board_file;
 use crate::failure::{Failure, NEGATIVE};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
-use crate::table::one_line;
 
 /// Check the board
 ///
@@ -43,7 +42,7 @@ impl Args {
                 format!("{path}:{line}: {}\n", one_line(&found.message))
             });
             let lines: Vec<String> = lines.collect();
-            out.data(lines.concat())?;
+            out.text(&lines.concat())?;
             if findings.is_empty() {
                 out.say(&format!("no problems in `{}`", file.path()));
             }

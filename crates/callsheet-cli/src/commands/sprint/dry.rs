@@ -197,7 +197,7 @@ fn print(prompt: &Value, number: usize, out: Output) -> Result<(), Failure> {
         }
     }
     text.push('\n');
-    out.data(text)
+    out.text(&text)
 }
 
 /// A world in which all goes well.

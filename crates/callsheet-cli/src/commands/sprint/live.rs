@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::{Lines, clock};
-use crate::output::{Output, human_tokens};
-use crate::table::one_line;
+use crate::output::{Output, human_tokens, one_line};
 
 /// Shows a sprint.
 pub(super) struct Show(Mutex<State>);

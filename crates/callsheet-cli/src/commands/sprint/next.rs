@@ -39,7 +39,7 @@ impl Args {
             }))?;
         } else {
             let lines = choice.story_keys.iter().map(|key| [key.as_str(), "\n"]);
-            out.data(lines.flatten().collect::<String>())?;
+            out.text(&lines.flatten().collect::<String>())?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -10,10 +10,10 @@ use callsheet_store::{Batch as StoredBatch, block_on};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, human_tokens};
+use crate::output::{Output, human_tokens, one_line};
 use crate::project::Project;
 use crate::store::{self, Opened};
-use crate::table::{Align, Table, one_line};
+use crate::table::{Align, Table};
 
 /// Print what a batch has done, story by story
 ///

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::open;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
-use crate::table::one_line;
 use crate::tasks::{find, state};
 use crate::{run, time};
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::failure::{Failure, cause_text};
 use crate::input::defined;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::report::count;
 
@@ -57,8 +57,8 @@ impl Vars {
             }))?;
         } else {
             let lines = resolved.values.iter();
-            let lines = lines.map(|(key, value)| format!("{key}={value}\n"));
-            out.data(lines.collect::<String>())?;
+            let lines = lines.map(|(key, value)| one_line(&format!("{key}={value}")) + "\n");
+            out.text(&lines.collect::<String>())?;
         }
         self.verdict(&resolved, out)
     }

@@ -4,8 +4,10 @@
 
 use std::error::Error as _;
 
-use postgres::error::SqlState;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
 
+use super::wire::Trouble;
 use crate::StoreError;
 
 /// Why a transaction failed.
@@ -22,6 +24,8 @@ pub(super) enum Remedy {
     None,
     /// The same once more: others were in the way.
     Repeat,
+    /// The same once more, as long as those who hold a lock get on.
+    Wait,
     /// The same once more with statements prepared anew: the schema has changed below them.
     Prepare,
     /// The same on a new connection: this one was gone before anything was done on it.
@@ -30,32 +34,34 @@ pub(super) enum Remedy {
 
 impl Fault {
     /// Says what the server complains about.
-    pub(super) fn new(store: &str, error: &postgres::Error) -> Self {
-        let state = error.code();
+    pub(super) fn new(store: &str, trouble: &Trouble) -> Self {
+        let state = trouble.code();
         let remedy = if state == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
             || state == Some(&SqlState::T_R_DEADLOCK_DETECTED)
             // Somebody has written the same meanwhile; the next look sees it.
             || state == Some(&SqlState::UNIQUE_VIOLATION)
         {
             Remedy::Repeat
+        } else if state == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            Remedy::Wait
         } else if state == Some(&SqlState::FEATURE_NOT_SUPPORTED)
-            && error.to_string().contains("cached plan")
+            && trouble.message().contains("cached plan")
         {
             Remedy::Prepare
         } else {
             Remedy::None
         };
         Self {
-            error: told(store, error),
+            error: told(store, trouble),
             remedy,
         }
     }
 
     /// Says why a transaction could not even begin.
-    pub(super) fn at_begin(store: &str, error: &postgres::Error) -> Self {
-        let lost = error.is_closed() || is_down(error);
+    pub(super) fn at_begin(store: &str, trouble: &Trouble) -> Self {
+        let lost = matches!(trouble, Trouble::Said(error) if is_down(error));
         Self {
-            error: told(store, error),
+            error: told(store, trouble),
             remedy: if lost {
                 Remedy::Reconnect
             } else {
@@ -84,8 +90,44 @@ impl From<Fault> for StoreError {
     }
 }
 
+impl Trouble {
+    /// Returns the code of what the server says.
+    fn code(&self) -> Option<&SqlState> {
+        match self {
+            Self::Said(error) => error.code(),
+            Self::Silent(_) | Self::System(_) => None,
+        }
+    }
+
+    /// Returns what the server says.
+    fn message(&self) -> &str {
+        match self {
+            Self::Said(error) => error.as_db_error().map_or("", |db| db.message()),
+            Self::Silent(_) | Self::System(_) => "",
+        }
+    }
+
+    /// Tells whether a server takes nobody more at this moment, and will again.
+    pub(super) fn is_crowded(&self) -> bool {
+        let crowded = [SqlState::TOO_MANY_CONNECTIONS, SqlState::CANNOT_CONNECT_NOW];
+        self.code().is_some_and(|code| crowded.contains(code))
+    }
+}
+
 /// Returns the error for people of something that the server or the way to it refused.
-pub(super) fn told(store: &str, error: &postgres::Error) -> StoreError {
+pub(super) fn told(store: &str, trouble: &Trouble) -> StoreError {
+    let error = match trouble {
+        Trouble::Said(error) => error,
+        Trouble::Silent(limit) => {
+            let seconds = limit.as_secs_f64();
+            let why = format!("cannot be reached: no answer within {seconds} seconds");
+            return StoreError::unavailable(store, why);
+        }
+        Trouble::System(error) => {
+            let why = format!("cannot be reached: {error}");
+            return StoreError::unavailable(store, why);
+        }
+    };
     let Some(db) = error.as_db_error() else {
         if is_down(error) {
             let why = format!("cannot be reached: {}", words(error));
@@ -102,7 +144,11 @@ pub(super) fn told(store: &str, error: &postgres::Error) -> StoreError {
             format!("does not permit this: {said}")
         }
         "25" => format!("cannot be written: {said}"),
+        "53" if *db.code() == SqlState::TOO_MANY_CONNECTIONS => {
+            format!("takes no more connections: {said}")
+        }
         "53" => format!("has no room left: {said}"),
+        "57" if *db.code() == SqlState::QUERY_CANCELED => format!("took too long: {said}"),
         "08" | "57" | "58" => format!("cannot be reached: {said}"),
         "40" | "55" => "is locked by another process".to_owned(),
         _ => {
@@ -114,7 +160,7 @@ pub(super) fn told(store: &str, error: &postgres::Error) -> StoreError {
 }
 
 /// Tells whether the connection is gone or never was there.
-fn is_down(error: &postgres::Error) -> bool {
+fn is_down(error: &Error) -> bool {
     let class = error.code().map(SqlState::code);
     let ends = class.is_some_and(|code| code.starts_with("57P") || code.starts_with("08"));
     let by_system = error
@@ -125,7 +171,7 @@ fn is_down(error: &postgres::Error) -> bool {
 }
 
 /// Returns what the library says and why, on one line.
-fn words(error: &postgres::Error) -> String {
+fn words(error: &Error) -> String {
     let text = match error.source() {
         Some(cause) => cause.to_string(),
         None => error.to_string(),

@@ -1,21 +1,26 @@
 //! PostgreSQL: a few connections share one queue, and each job is a transaction of its own.
+//!
+//! What a role, a database or a server sets by default has no say in what a connection does: where tables are found, how
+//! transactions see each other, and when a commit counts is set here.
 
 mod codec;
 mod fault;
+mod schema;
 mod threads;
 mod watch;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::fallible_iterator::FallibleIterator;
-use postgres::{Client, IsolationLevel, NoTls, Statement, Transaction};
+use tokio_postgres::Statement;
 
 use self::fault::{Fault, told};
-use super::{Dialect, Row, Tx, Value, migrate};
+use self::wire::{Trouble, Wire};
+use super::{Dialect, Row, Tx, Value};
 use crate::StoreError;
-use crate::location::Server;
+use crate::location::{Durability, Server};
 
 pub(crate) use threads::{Link, work};
 pub(crate) use watch::watch;
@@ -27,35 +32,78 @@ const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint
 const NOTICE: &str = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; \
     set tcp_user_timeout = 15000";
 
+/// What the server does with a commit, and which schemas a name was looked up in before we say it.
+const LOOK: &str = "select pg_catalog.current_setting('fsync'), pg_catalog.current_setting('full_page_writes'), \
+    pg_catalog.current_setting('synchronous_commit'), pg_catalog.array_to_json(pg_catalog.current_schemas(false))::text";
+
+/// The transactions of others that hold what a writer may wait for, and do not wait themselves.
+const HOLDERS: &str = "select distinct l.virtualtransaction from pg_catalog.pg_locks l \
+    where l.granted and l.pid <> pg_catalog.pg_backend_pid() \
+    and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()) \
+    and l.mode in ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') \
+    and not exists (select 1 from pg_catalog.pg_locks w where w.pid = l.pid and not w.granted)";
+
+/// How much longer a statement may take than others if it goes through whole tables.
+const UNHURRIED: u32 = 10;
+
 /// How many statements a connection keeps prepared.
 const STATEMENTS: usize = 256;
 
-/// Serialises the migrations of all programs that open the database at the same time.
-const MIGRATION_LOCK: i64 = 0x4353_4854;
-
-/// Looks for the table of the schema by reading a table itself: `to_regclass` may answer from what the connection
-/// remembers from before it waited for the lock.
-const HAS_SCHEMA: &str = "select c.relkind::text from pg_catalog.pg_class c \
-    where c.relname = 'callsheet_schema' and pg_catalog.pg_table_is_visible(c.oid)";
-
 /// A connection and what was prepared on it.
 struct Session {
-    client: Client,
+    wire: Wire,
     statements: HashMap<String, Statement>,
     store: Arc<str>,
+    server: Server,
+    /// What the server says of itself.
+    found: Found,
+}
+
+/// What a server says of itself when a connection begins.
+#[derive(Default)]
+struct Found {
+    /// The setting by which it would lose what it has acknowledged.
+    weak: Option<&'static str>,
+    /// How a commit waits on this connection.
+    commit: &'static str,
+    /// The schemas in which names were looked up.
+    path: Vec<String>,
 }
 
 impl Session {
-    fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, StoreError> {
-        let failed = |error| told(store, &error);
-        let mut client = server.config().connect(NoTls).map_err(failed)?;
-        let wait = format!("set lock_timeout = {}; {NOTICE}", busy.as_millis().max(1));
-        client.batch_execute(&wait).map_err(failed)?;
+    fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, Trouble> {
+        let wire = Wire::connect(server)?;
+        let rows = wire.texts(LOOK)?;
+        let found = Found::read(rows.first().map_or(&[], Vec::as_slice), server.durability());
+        wire.batch(&format!(
+            "set search_path = {}, pg_temp; set synchronous_commit = {}; set lock_timeout = {}; \
+            set statement_timeout = {}; {NOTICE}",
+            server.schema(),
+            found.commit,
+            busy.as_millis().max(1),
+            server.answer_limit().as_millis(),
+        ))?;
         Ok(Self {
-            client,
+            wire,
             statements: HashMap::new(),
             store: Arc::clone(store),
+            server: server.clone(),
+            found,
         })
+    }
+
+    /// Refuses a server that would lose what it has acknowledged, for those who write.
+    fn refuse_weak(&self, writes: bool) -> Result<(), StoreError> {
+        match self.found.weak {
+            Some(weak) if writes && self.server.durability() == Durability::Full => {
+                let why = format!(
+                    "can lose what it has acknowledged: the server has `{weak}`; \
+                    `durability=server` in the URL takes it as it is"
+                );
+                Err(StoreError::unavailable(&self.store, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs work in a transaction and commits it if the work went well.
@@ -64,80 +112,99 @@ impl Session {
         writes: bool,
         work: &mut dyn FnMut(&mut dyn Tx) -> Result<(), StoreError>,
     ) -> Result<(), Fault> {
-        // A read sees one state of the store, however many queries it makes.
-        let begun = if writes {
-            self.client.transaction()
+        // Writers lock what they read and have to see what others have committed. A read sees one state of the store,
+        // however many queries it makes.
+        let begin = if writes {
+            "begin isolation level read committed read write"
         } else {
-            self.client
-                .build_transaction()
-                .isolation_level(IsolationLevel::RepeatableRead)
-                .read_only(true)
-                .start()
+            "begin isolation level repeatable read read only"
         };
+        let begun = self.wire.batch(begin);
+        begun.map_err(|trouble| Fault::at_begin(&self.store, &trouble))?;
+        let limit = self.wire.limit();
         let mut step = Step {
-            transaction: begun.map_err(|error| Fault::at_begin(&self.store, &error))?,
+            wire: &self.wire,
             statements: &mut self.statements,
             store: &self.store,
             fault: None,
         };
         let verdict = work(&mut step);
-        let Step {
-            transaction, fault, ..
-        } = step;
+        let fault = step.fault;
+        self.wire.set_limit(limit);
         match (verdict, fault) {
-            (Err(_), Some(fault)) => Err(fault),
-            (Err(error), None) => Err(Fault::of_work(error)),
-            (Ok(()), _) => transaction
-                .commit()
-                .map_err(|error| Fault::new(&self.store, &error)),
+            (Ok(()), _) => {
+                // Whatever a trigger has set meanwhile: a commit waits for the disk.
+                let commit = format!(
+                    "set local synchronous_commit = {}; commit",
+                    self.found.commit
+                );
+                self.wire.batch(&commit).map_err(|trouble| {
+                    let fault = Fault::new(&self.store, &trouble);
+                    self.roll_back();
+                    fault
+                })
+            }
+            (Err(error), fault) => {
+                self.roll_back();
+                Err(fault.unwrap_or_else(|| Fault::of_work(error)))
+            }
         }
     }
 
-    /// Returns the number of the schema; none where there is no store.
-    fn schema(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
-        let Some(row) = tx.first(HAS_SCHEMA, &[])? else {
-            return Ok(None);
+    fn roll_back(&self) {
+        // If this fails the connection is lost, which ends the transaction as well.
+        let _ = self.wire.batch("rollback");
+    }
+
+    /// Returns the transactions of others that somebody may wait for.
+    fn holders(&self) -> Option<Vec<String>> {
+        let rows = self.wire.texts(HOLDERS).ok()?;
+        Some(rows.into_iter().flatten().collect())
+    }
+
+    /// Makes room that removed rows took usable again.
+    fn vacuum(&self, tables: &[&str]) -> Result<(), StoreError> {
+        let limit = self.wire.limit();
+        let unhurried = limit.saturating_mul(UNHURRIED);
+        self.wire.set_limit(unhurried);
+        let told = |trouble| told(&self.store, &trouble);
+        let set = |limit: Duration| format!("set statement_timeout = {}", limit.as_millis());
+        self.wire.batch(&set(unhurried)).map_err(told)?;
+        let vacuumed = self.wire.batch(&format!("vacuum {}", tables.join(", ")));
+        self.wire.batch(&set(limit)).map_err(told)?;
+        self.wire.set_limit(limit);
+        vacuumed.map_err(told)
+    }
+}
+
+impl Found {
+    fn read(row: &[String], durability: Durability) -> Self {
+        let [fsync, full_page_writes, commit, path] = row else {
+            return Self::default();
         };
-        match tx.first("select version from callsheet_schema", &[])? {
-            Some(row) => row.int(0).map(Some),
-            None => Err(row.damaged("the table `callsheet_schema` is empty")),
+        let weak = match (fsync.as_str(), full_page_writes.as_str()) {
+            ("off", _) => Some("fsync = off"),
+            (_, "off") => Some("full_page_writes = off"),
+            _ => None,
+        };
+        let commit = match commit.as_str() {
+            "off" if durability == Durability::Server => "off",
+            "local" => "local",
+            "remote_write" => "remote_write",
+            "remote_apply" => "remote_apply",
+            _ => "on",
+        };
+        Self {
+            weak,
+            commit,
+            path: serde_json::from_str(path).unwrap_or_default(),
         }
-    }
-
-    /// Checks the schema and, where `make` says so or it is old, brings it to that of this program.
-    fn migrate(&mut self, make: bool) -> Result<(), StoreError> {
-        let mut found = None;
-        self.transact(false, &mut |tx| {
-            found = Self::schema(tx)?;
-            migrate::refuse_newer(tx.store(), found.unwrap_or(0))
-        })?;
-        if found == Some(migrate::KNOWN) {
-            return Ok(());
-        }
-        if found.is_none() && !make {
-            return Err(StoreError::unknown("store", &*self.store));
-        }
-        self.transact(true, &mut |tx| {
-            // However long another program takes for it, it is done afterwards.
-            tx.batch("set local lock_timeout = 0")?;
-            let lock = "select pg_advisory_xact_lock($1)";
-            tx.query(lock, &[MIGRATION_LOCK.into()])?;
-            // Another process may have been faster.
-            let found = Self::schema(tx)?.unwrap_or(0);
-            migrate::refuse_newer(tx.store(), found)?;
-            migrate::advance(tx, found)?;
-            tx.batch("create table if not exists callsheet_schema (version bigint not null)")?;
-            tx.execute("delete from callsheet_schema", &[])?;
-            let note = "insert into callsheet_schema values ($1)";
-            tx.execute(note, &[migrate::KNOWN.into()]).map(|_| ())
-        })
-        .map_err(StoreError::from)
     }
 }
 
 /// A transaction on a connection.
 struct Step<'s> {
-    transaction: Transaction<'s>,
+    wire: &'s Wire,
     statements: &'s mut HashMap<String, Statement>,
     store: &'s Arc<str>,
     /// What the server said of the first statement that failed.
@@ -145,21 +212,21 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    fn prepared(&mut self, sql: &str) -> Result<Statement, postgres::Error> {
+    fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
         if self.statements.len() >= STATEMENTS {
             self.statements.clear();
         }
-        let statement = self.transaction.prepare(sql)?;
+        let statement = self.wire.prepare(sql)?;
         self.statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
     /// Keeps what the server said, because whoever runs the job may want to try again.
-    fn told(&mut self, error: &postgres::Error) -> StoreError {
-        let fault = Fault::new(self.store, error);
+    fn told(&mut self, trouble: &Trouble) -> StoreError {
+        let fault = Fault::new(self.store, trouble);
         let told = StoreError::from(fault.clone());
         self.fault.get_or_insert(fault);
         told
@@ -195,13 +262,10 @@ impl Tx for Step<'_> {
 
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
         check(values)?;
-        let changed = self.prepared(sql).and_then(|statement| {
-            let rows = self.transaction.query_raw(&statement, values)?;
-            let mut rows = rows;
-            while rows.next()?.is_some() {}
-            Ok(rows.rows_affected().unwrap_or(0))
-        });
-        changed.map_err(|error| self.told(&error))
+        let changed = self
+            .prepared(sql)
+            .and_then(|statement| self.wire.query(&statement, values, |_| Ok(true)));
+        changed.map_err(|trouble| self.told(&trouble))
     }
 
     fn each(
@@ -211,30 +275,32 @@ impl Tx for Step<'_> {
         take: &mut dyn FnMut(Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         check(values)?;
-        let statement = self.prepared(sql).map_err(|error| self.told(&error))?;
         let store = Arc::clone(self.store);
         let mut refused = None;
-        let walked = self
-            .transaction
-            .query_raw(&statement, values)
-            .and_then(|mut rows| {
-                while let Some(row) = rows.next()? {
-                    let values = (0..row.len())
-                        .map(|at| row.try_get::<_, Value<'static>>(at))
-                        .collect::<Result<_, _>>()?;
-                    if let Err(error) = take(Row::new(&store, values)) {
-                        refused = Some(error);
-                        break;
-                    }
-                }
-                Ok(())
-            });
-        walked.map_err(|error| self.told(&error))?;
+        let walked = self.prepared(sql).and_then(|statement| {
+            self.wire.query(&statement, values, |row| {
+                let values = (0..row.len())
+                    .map(|at| row.try_get::<_, Value<'static>>(at))
+                    .collect::<Result<_, _>>()?;
+                refused = take(Row::new(&store, values)).err();
+                Ok(refused.is_none())
+            })
+        });
+        walked.map_err(|trouble| self.told(&trouble))?;
         refused.map_or(Ok(()), Err)
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        let done = self.transaction.batch_execute(sql);
-        done.map_err(|error| self.told(&error))
+        let done = self.wire.batch(sql);
+        done.map_err(|trouble| self.told(&trouble))
+    }
+
+    fn unhurried(&mut self) -> Result<(), StoreError> {
+        let limit = self.wire.limit().saturating_mul(UNHURRIED);
+        self.wire.set_limit(limit);
+        self.batch(&format!(
+            "set local statement_timeout = {}",
+            limit.as_millis()
+        ))
     }
 }

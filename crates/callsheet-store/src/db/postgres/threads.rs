@@ -1,35 +1,47 @@
-//! The threads that own the connections.
+//! The threads that do the jobs, and the connections that they share.
 //!
 //! A connection that is lost fails the job that was under way, because nobody can know how far the server got; the next
-//! job gets a new one.
+//! job gets a new one. A server that takes nobody more is asked again for a while.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use super::fault::Remedy;
+use super::fault::{Remedy, told};
+use super::wire::Trouble;
 use super::{Fault, Session};
 use crate::StoreError;
 use crate::db::{Job, Queue};
 use crate::location::Server;
 
 /// How often a job is tried in all.
-const TRIES: usize = 6;
+const TRIES: u32 = 20;
 
-/// The way to a server.
+/// How long to go on asking a server that takes nobody more, or waiting for a lock that others pass on.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The longest pause between two tries.
+const LONGEST: Duration = Duration::from_millis(250);
+
+/// The way to a server, and the connections that nobody uses at this moment.
 #[derive(Clone)]
 pub(crate) struct Link {
     server: Server,
     store: Arc<str>,
     busy: Duration,
+    writes: bool,
+    idle: Arc<Mutex<Vec<Session>>>,
 }
 
 impl Link {
     /// Names a server; `busy` is how long to wait for others who write.
-    pub(crate) fn new(server: &Server, store: &Arc<str>, busy: Duration) -> Self {
+    pub(crate) fn new(server: &Server, store: &Arc<str>, busy: Duration, writes: bool) -> Self {
         Self {
             server: server.clone(),
             store: Arc::clone(store),
             busy,
+            writes,
+            idle: Arc::default(),
         }
     }
 
@@ -37,41 +49,110 @@ impl Link {
     ///
     /// Where there is no store yet, one is made only if `make` says so.
     pub(crate) fn check(&self, make: bool) -> Result<(), StoreError> {
-        self.connect()?.migrate(make)
+        let mut session = self.dial()?;
+        session.migrate(make)?;
+        self.give_back(session);
+        Ok(())
     }
 
-    pub(super) fn connect(&self) -> Result<Session, StoreError> {
+    /// Makes the room usable again that removed rows took.
+    pub(crate) fn vacuum(&self, tables: &[&str]) -> Result<(), StoreError> {
+        self.dial()?.vacuum(tables)
+    }
+
+    /// Closes the connections that nobody uses.
+    pub(crate) fn hang_up(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(idle);
+    }
+
+    /// Makes a connection of its own, and waits for a while where the server takes nobody more.
+    fn dial(&self) -> Result<Session, StoreError> {
+        let since = Instant::now();
+        let mut tries = 0;
+        loop {
+            match self.try_dial() {
+                Err(trouble) if trouble.is_crowded() && since.elapsed() < PATIENCE => {
+                    tries += 1;
+                    pause(tries);
+                }
+                Err(trouble) => return Err(told(&self.store, &trouble)),
+                Ok(session) => {
+                    session.refuse_weak(self.writes)?;
+                    return Ok(session);
+                }
+            }
+        }
+    }
+
+    /// Makes a connection of its own, if the server takes it at once.
+    pub(super) fn try_dial(&self) -> Result<Session, Trouble> {
         Session::connect(&self.server, &self.store, self.busy)
+    }
+
+    fn connect(&self) -> Result<Session, StoreError> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        match idle {
+            Some(session) if !session.wire.is_lost() => Ok(session),
+            _ => self.dial(),
+        }
+    }
+
+    fn give_back(&self, session: Session) {
+        if !session.wire.is_lost() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(session);
+        }
     }
 }
 
 /// Does jobs until the queue ends.
 pub(crate) fn work(link: &Link, queue: &Queue) {
-    let mut session = None;
     while let Some(jobs) = queue.take(1) {
         for mut job in jobs {
+            let mut session = None;
             let verdict = settle(link, &mut session, job.as_mut());
+            if let Some(session) = session {
+                link.give_back(session);
+            }
             job.done(verdict);
         }
     }
+    link.hang_up();
 }
 
 fn settle(link: &Link, session: &mut Option<Session>, job: &mut dyn Job) -> Result<(), StoreError> {
+    let since = Instant::now();
     let mut tries = 0;
+    let mut holders = None;
     loop {
         tries += 1;
         let open = match session {
             Some(open) => open,
             None => session.insert(link.connect()?),
         };
-        let verdict = open.transact(job.writes(), &mut |tx| job.run(tx));
-        if open.client.is_closed() {
+        let fault = match open.transact(job.writes(), &mut |tx| job.run(tx)) {
+            Ok(()) => return Ok(()),
+            Err(fault) => fault,
+        };
+        if open.wire.is_lost() {
             *session = None;
         }
-        match verdict {
-            Ok(()) => return Ok(()),
-            Err(fault) if tries < TRIES && helps(&fault, session) => {}
-            Err(fault) => return Err(fault.into()),
+        let helps = match fault.remedy() {
+            Remedy::Wait if since.elapsed() < PATIENCE => {
+                is_passed_on(session.as_ref(), &mut holders)
+            }
+            _ => tries < TRIES && helps(&fault, session),
+        };
+        if !helps {
+            return Err(fault.into());
+        }
+        if fault.remedy() == Remedy::Repeat {
+            pause(tries);
         }
     }
 }
@@ -79,7 +160,7 @@ fn settle(link: &Link, session: &mut Option<Session>, job: &mut dyn Job) -> Resu
 /// Applies a remedy and tells whether there is one.
 fn helps(fault: &Fault, session: &mut Option<Session>) -> bool {
     match fault.remedy() {
-        Remedy::None => return false,
+        Remedy::None | Remedy::Wait => return false,
         Remedy::Repeat => {}
         Remedy::Prepare => {
             if let Some(open) = session {
@@ -89,4 +170,19 @@ fn helps(fault: &Fault, session: &mut Option<Session>) -> bool {
         Remedy::Reconnect => *session = None,
     }
     true
+}
+
+/// Tells whether nobody holds a lock who held one the last time: then it is passed on, and this one has its turn to come.
+fn is_passed_on(session: Option<&Session>, holders: &mut Option<Vec<String>>) -> bool {
+    let Some(now) = session.and_then(Session::holders) else {
+        return false;
+    };
+    let before = holders.replace(now.clone());
+    before.is_none_or(|before| !now.iter().any(|holder| before.contains(holder)))
+}
+
+/// Waits a little, and longer each time; not as long as others who wait, so that they do not all come back at once.
+fn pause(tries: u32) {
+    let most = Duration::from_millis(1) * 2_u32.saturating_pow(tries.min(10));
+    sleep(most.min(LONGEST).mul_f64(crate::id::fraction()));
 }

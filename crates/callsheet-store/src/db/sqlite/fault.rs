@@ -17,7 +17,7 @@ pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "is locked by another process".to_owned()
         }
-        Some(ErrorCode::DiskFull) => "cannot be written: the disk is full".to_owned(),
+        _ if is_full(error) => "cannot be written: the disk is full".to_owned(),
         Some(ErrorCode::ReadOnly) => "cannot be written: it is read-only".to_owned(),
         Some(ErrorCode::CannotOpen) => "cannot be opened".to_owned(),
         Some(ErrorCode::SystemIoFailure) => format!("cannot be used: {}", words(error)),
@@ -46,7 +46,14 @@ pub(super) fn is_closed_to_us(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
-    )
+    ) || is_full(error)
+}
+
+/// Tells whether the disk has no room, also for the file that processes share.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    let shared = error.sqlite_error().map(|error| error.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || shared == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 /// Tells whether somebody else is in the way, who will leave.

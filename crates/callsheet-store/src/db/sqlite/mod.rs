@@ -1,9 +1,13 @@
 //! SQLite: one thread writes, a few read, and each commit is on the disk before anybody hears of it.
 
 mod fault;
+mod log;
 mod open;
+mod reserve;
 mod state;
 mod threads;
+mod traces;
+mod vacuum;
 mod watch;
 
 use std::sync::Arc;
@@ -13,7 +17,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql};
 
 use self::fault::told;
-use super::{Dialect, Row, Tx, Value};
+use super::{Dialect, Row, Tx, Value, migrate};
 use crate::StoreError;
 
 pub(crate) use open::File;
@@ -42,6 +46,18 @@ impl<'c> Session<'c> {
         }
         Ok(statement)
     }
+}
+
+/// Returns what a query finds in a new store.
+pub(crate) fn fresh(sql: &str) -> Result<Vec<Row>, StoreError> {
+    let store: Arc<str> = "a new store".into();
+    let connection = Connection::open_in_memory().map_err(|error| told(&store, &error))?;
+    let mut session = Session {
+        connection: &connection,
+        store: &store,
+    };
+    migrate::advance(&mut session, 0)?;
+    session.query(sql, &[])
 }
 
 /// Refuses what PostgreSQL could not keep, so that both stores take the same texts.
@@ -137,6 +153,11 @@ impl Tx for Session<'_> {
         self.connection
             .execute_batch(sql)
             .map_err(|error| told(self.store, &error))
+    }
+
+    fn unhurried(&mut self) -> Result<(), StoreError> {
+        // Nobody else has to answer.
+        Ok(())
     }
 }
 

@@ -4,20 +4,27 @@
 //! error.
 
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::Session;
-use super::fault::{is_busy, is_closed_to_us, told};
+use super::fault::{is_busy, is_closed_to_us, is_full, told};
 use super::state::{APPLICATION, State, configure, state};
+use super::traces::{User, beside, lost};
+use super::{Session, reserve};
 use crate::StoreError;
 use crate::db::migrate::{self, KNOWN};
+use crate::folder::{make_folder, make_private};
 
 /// The log ahead of the file is cut back to this size when it has been worked in.
 const LOG_SIZE: &str = "pragma journal_size_limit = 67108864";
+
+/// A commit is on the disk before anybody hears of it, also where the system has a way to say so that means less.
+const SYNC: &str =
+    "pragma synchronous = full; pragma fullfsync = on; pragma checkpoint_fullfsync = on";
 
 /// A database file that is to be opened.
 #[derive(Clone)]
@@ -25,6 +32,10 @@ pub(crate) struct File {
     path: PathBuf,
     store: Arc<str>,
     busy: Duration,
+    /// Whether the room that is kept for collecting is to be used.
+    collects: bool,
+    /// As long as anybody has this, what is beside the file is in use.
+    _user: Arc<User>,
 }
 
 /// A connection that only reads.
@@ -43,12 +54,28 @@ struct Stamp {
 
 impl File {
     /// Names a file; `busy` is how long to wait for others who write.
-    pub(crate) fn new(path: &Path, store: &Arc<str>, busy: Duration) -> Self {
-        Self {
+    ///
+    /// What is left of a database that was there is refused.
+    pub(crate) fn new(path: &Path, store: &Arc<str>, busy: Duration) -> Result<Self, StoreError> {
+        Ok(Self {
             path: path.to_owned(),
             store: Arc::clone(store),
             busy,
-        }
+            collects: false,
+            _user: Arc::new(User::begin(path, store)?),
+        })
+    }
+
+    /// Gives the room to the disk that is kept for collecting, until that is done.
+    pub(crate) fn collecting(mut self) -> Self {
+        reserve::spend(&self.path);
+        self.collects = true;
+        self
+    }
+
+    /// Returns where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns the name of the store for errors.
@@ -63,21 +90,31 @@ impl File {
 
     /// Opens the file for writing, makes it where there is none, and brings it to the schema of this program.
     pub(crate) fn writer(&self) -> Result<Connection, StoreError> {
-        let made = self.make_folder()?;
-        let opened = self.open_writer();
-        if let (Some(folder), Err(_)) = (made, &opened) {
-            // Only an empty folder goes; whatever came into it meanwhile is not ours to remove.
-            let _ = fs::remove_dir(folder);
+        self.make_folder()?;
+        if !self.path.exists() {
+            // SQLite gives what it makes beside a file the permissions of the file. If this fails, it says why.
+            let _ = make_private(&self.path);
         }
-        opened
+        let connection = self.open_writer()?;
+        if !self.collects {
+            self.keep_reserve();
+        }
+        Ok(connection)
+    }
+
+    /// Keeps room for collecting, and a sign that there is a store; one that lacks it is as good until it is damaged.
+    pub(super) fn keep_reserve(&self) {
+        let _ = reserve::keep(&self.path);
     }
 
     fn open_writer(&self) -> Result<Connection, StoreError> {
+        let was_there = self.was_there();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = self.connect(&self.path, flags)?;
         let failed = |error: rusqlite::Error| self.cannot_open(&error);
         let found = self.state(&connection)?;
         found.refuse(&self.store)?;
+        self.refuse_lost(was_there, &found)?;
         if found.schema == 0 {
             // What is removed gives its room back to the disk; only a file without any table can be told so.
             let told = connection.execute_batch("pragma auto_vacuum = incremental");
@@ -91,7 +128,7 @@ impl File {
         }
         self.use_log(&connection)?;
         connection
-            .execute_batch(&format!("pragma synchronous = full; {LOG_SIZE}"))
+            .execute_batch(&format!("{SYNC}; {LOG_SIZE}"))
             .map_err(failed)?;
         self.migrate(&connection)?;
         Ok(connection)
@@ -99,9 +136,16 @@ impl File {
 
     /// Opens the file for reading, as its schema is.
     pub(super) fn reader(&self) -> Result<Reader, StoreError> {
-        if !self.path.exists() {
-            return Err(StoreError::unknown("store", &*self.store));
+        if let Err(error) = fs::metadata(&self.path) {
+            return Err(match error.kind() {
+                ErrorKind::NotFound => StoreError::unknown("store", &*self.store),
+                _ => {
+                    let why = format!("cannot be opened: {}", words(&error));
+                    StoreError::unavailable(&self.store, why)
+                }
+            });
         }
+        let was_there = self.was_there();
         // A connection that may not write would leave the files that readers share behind. SQLite takes what it gets
         // where the file cannot be written.
         let connection = self.connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -111,6 +155,7 @@ impl File {
         match looked {
             Ok(found) => {
                 found.refuse(&self.store)?;
+                self.refuse_lost(was_there, &found)?;
                 Ok(Reader {
                     connection,
                     frozen: None,
@@ -127,10 +172,13 @@ impl File {
     fn frozen_reader(&self, first: &rusqlite::Error) -> Result<Reader, StoreError> {
         let stamp = self.stamp();
         if stamp.log > 0 {
-            return Err(StoreError::unavailable(
-                &self.store,
-                "has changes in its log that cannot be read, because its folder is read-only",
-            ));
+            let cause = if is_full(first) {
+                "the disk is full"
+            } else {
+                "its folder is read-only"
+            };
+            let why = format!("has changes in its log that cannot be read, because {cause}");
+            return Err(StoreError::unavailable(&self.store, why));
         }
         let uri = uri(&self.path);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -141,6 +189,19 @@ impl File {
             connection,
             frozen: Some(stamp),
         })
+    }
+
+    /// Tells whether there was a store once.
+    fn was_there(&self) -> bool {
+        beside(&self.path, reserve::END).exists()
+    }
+
+    /// Refuses a file without anything in it where there was a store.
+    fn refuse_lost(&self, was_there: bool, found: &State) -> Result<(), StoreError> {
+        if was_there && found.schema == 0 {
+            return Err(lost(&self.path, &self.store, "empty", reserve::END));
+        }
+        Ok(())
     }
 
     /// Checks that the file can be read and has the schema of this program, which an older one is brought to.
@@ -171,7 +232,7 @@ impl File {
             .is_none_or(|stamp| *stamp == self.stamp())
     }
 
-    fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    pub(super) fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         let failed = |error: rusqlite::Error| self.cannot_open(&error);
         if self.path.is_dir() {
             let why = "cannot be opened: it is a folder";
@@ -237,28 +298,24 @@ impl File {
         stepped
     }
 
-    /// Makes the folder of the file where there is none, and returns it then.
-    fn make_folder(&self) -> Result<Option<&Path>, StoreError> {
+    /// Makes the folder of the file where there is none.
+    fn make_folder(&self) -> Result<(), StoreError> {
         let Some(folder) = self.path.parent() else {
-            return Ok(None);
+            return Ok(());
         };
         if folder.as_os_str().is_empty() || folder.is_dir() {
-            return Ok(None);
+            return Ok(());
         }
-        match fs::create_dir(folder) {
-            Ok(()) => Ok(Some(folder)),
-            Err(_) if folder.is_dir() => Ok(None),
-            Err(error) => {
-                let folder = folder.display();
-                let why = format!("needs the folder `{folder}`: {}", words(&error));
-                Err(StoreError::unavailable(&self.store, why))
-            }
-        }
+        make_folder(folder).map_err(|error| {
+            let folder = folder.display();
+            let why = format!("needs the folder `{folder}`: {}", words(&error));
+            StoreError::unavailable(&self.store, why)
+        })
     }
 
     /// Says why the file cannot be opened, as far as the system tells.
     fn cannot_open(&self, error: &rusqlite::Error) -> StoreError {
-        if !is_closed_to_us(error) {
+        if !is_closed_to_us(error) || is_full(error) {
             return told(&self.store, error);
         }
         let why = match fs::File::open(&self.path) {
@@ -270,8 +327,7 @@ impl File {
 
     fn stamp(&self) -> Stamp {
         let changed = |meta: Metadata| Some((meta.len(), meta.modified().ok()?));
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
+        let log = beside(&self.path, "-wal");
         Stamp {
             file: fs::metadata(&self.path).ok().and_then(changed),
             log: fs::metadata(log).map_or(0, |meta| meta.len()),

@@ -1,0 +1,302 @@
+//! The chain of events: what is gone is missed, and a head that was written down proves what was before it.
+
+use std::thread;
+use std::time::Duration;
+
+use callsheet::{Event, Fingerprint};
+use callsheet_store::{Finding, Head, Keep, Record, Store, Stream, block_on};
+use serde_json::json;
+
+use crate::on_both;
+use crate::place::{Place, claim, event, findings};
+use crate::{prompts, tasks};
+
+on_both!(
+    a_removed_prompt_is_missed,
+    a_prompt_that_a_trigger_removes_is_missed,
+    a_collected_prompt_is_not_missed,
+    whatever_is_removed_is_missed,
+    a_log_that_lost_its_end_is_missed,
+    a_head_is_in_the_history_that_it_was_taken_from,
+    a_cut_end_has_no_head,
+    a_changed_history_has_other_heads,
+    many_writers_make_one_chain,
+    an_older_store_gets_a_chain,
+);
+
+fn found(what: String, detail: &str) -> Finding {
+    Finding {
+        what,
+        detail: detail.to_owned(),
+    }
+}
+
+/// Removes a prompt with everything that is only about it, as carefully as can be.
+fn remove(place: &Place, id: &str) {
+    let key = place.count(&format!("select key from prompt where id = '{id}'"));
+    place.raw(&format!("delete from document where key = {key}"));
+    for table in ["part", "prompt_source"] {
+        place.raw(&format!(
+            "delete from {table} where first = {key} and last = {key}"
+        ));
+        place.raw(&format!(
+            "update {table} set last = last - 1 where last = {key}"
+        ));
+    }
+    assert_eq!(
+        place.raw(&format!("delete from prompt where key = {key}")),
+        1
+    );
+}
+
+fn a_removed_prompt_is_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let (first, _) = prompts::seal(&store, &project, "One.");
+    let (second, _) = prompts::seal(&store, &project, "Two.");
+    assert_eq!(findings(&store), []);
+    remove(place, second.id.as_str());
+    let gone = |id, seq| {
+        let detail = format!("event {seq} tells of it, and it is not there");
+        found(format!("prompt {id}"), &detail)
+    };
+    assert!(findings(&store).contains(&gone(second.id, 2)));
+    remove(place, first.id.as_str());
+    let all = findings(&store);
+    assert!(
+        all.contains(&gone(first.id, 1)) && all.contains(&gone(second.id, 2)),
+        "{all:?}"
+    );
+}
+
+fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    if place.is_sqlite() {
+        place.raw(
+            "create trigger steal after insert on event when new.kind = 'test:event' begin \
+            delete from document; delete from part; delete from prompt_source; delete from prompt; end",
+        );
+    } else {
+        place.raw(
+            "create function steal() returns trigger language plpgsql as $$ begin if new.kind = 'test:event' then \
+            delete from document; delete from part; delete from prompt_source; delete from prompt; end if; return new; end $$",
+        );
+        place.raw(
+            "create trigger steal after insert on event for each row execute function steal()",
+        );
+    }
+    let (sealed, _) = prompts::seal(&store, &project, "One.");
+    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    place.raw(if place.is_sqlite() {
+        "drop trigger steal"
+    } else {
+        "drop trigger steal on event"
+    });
+    let what = format!("prompt {}", sealed.id);
+    let all = findings(&store);
+    assert!(all.iter().any(|finding| finding.what == what), "{all:?}");
+}
+
+fn a_collected_prompt_is_not_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    for text in ["One.", "Two.", "Three."] {
+        prompts::seal(&store, &project, text);
+    }
+    let keep = Keep {
+        newest: Some(1),
+        since: None,
+    };
+    let collected = block_on(store.collect(&project, keep)).unwrap();
+    assert_eq!(collected.prompts.len(), 2);
+    assert_eq!(findings(&store), []);
+    prompts::seal(&store, &project, "One.");
+    assert_eq!(findings(&store), []);
+}
+
+fn whatever_is_removed_is_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let needed = tasks::add(&store, &project, "needed", &[]);
+    let task = tasks::add(&store, &project, "first", &[needed]);
+    let branch = (&json!({}), b"bundle".to_vec());
+    block_on(store.put_branch(&project, task, None, branch)).unwrap();
+    block_on(store.set_setting(&project, "scope.exclude", &json!(1))).unwrap();
+    block_on(store.set_setting(&project, "scope.exclude", &json!(2))).unwrap();
+    assert_eq!(findings(&store), []);
+    let removed = [
+        (
+            "dependency",
+            format!("the dependency of task {task} on {needed}"),
+            2,
+        ),
+        ("branch", format!("the branch of task {task}"), 3),
+        ("setting", "setting scope.exclude".to_owned(), 5),
+        ("task", format!("task {task}"), 2),
+    ];
+    let mut wanted = Vec::new();
+    for (table, what, seq) in removed {
+        assert!(place.raw(&format!("delete from {table}")) > 0);
+        wanted.push(found(
+            what,
+            &format!("event {seq} tells of it, and it is not there"),
+        ));
+        let all = findings(&store);
+        assert!(
+            wanted.iter().all(|finding| all.contains(finding)),
+            "{all:?}"
+        );
+    }
+}
+
+fn a_log_that_lost_its_end_is_missed(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    place.queue(&store, &project, 1);
+    let held = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
+    let record = |stream| Record {
+        stream,
+        data: b"a line".to_vec(),
+    };
+    let records = [Stream::Meta, Stream::Stdout, Stream::Stdout].map(record);
+    let spoke = Event::new("agent:text", [("text", json!("x"))], "it spoke");
+    block_on(store.append_output(&held, records.to_vec(), vec![(Some(2), spoke)])).unwrap();
+    assert_eq!(findings(&store), []);
+    assert_eq!(place.raw("delete from log where seq = 3"), 1);
+    assert_eq!(place.raw("update run set records = 2"), 1);
+    let said = "has another number of records than its events say";
+    let wanted = found(format!("run {}", held.run.id), said);
+    assert_eq!(findings(&store), [wanted]);
+}
+
+fn head(store: &Store, name: &str) -> Head {
+    let project = block_on(store.project(name)).unwrap();
+    block_on(store.head(&project)).unwrap()
+}
+
+fn a_head_is_in_the_history_that_it_was_taken_from(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let mut heads = vec![head(&store, "demo"), head(&store, "other")];
+    assert_eq!((heads[0].seq, heads[0].project.as_str()), (0, "demo"));
+    for number in 0..3 {
+        block_on(store.append_events(&project, vec![event(number), event(7)])).unwrap();
+        block_on(store.append_events(&other, vec![event(number)])).unwrap();
+        heads.extend([head(&store, "demo"), head(&store, "other")]);
+    }
+    assert_eq!(
+        heads.iter().map(|head| head.seq).collect::<Vec<_>>(),
+        [0, 0, 2, 1, 4, 2, 6, 3]
+    );
+    for (at, head) in heads.iter().enumerate() {
+        assert_eq!(block_on(store.find_head(head.hash)), Ok(Some(head.clone())));
+        assert!(heads[at + 1..].iter().all(|later| later.hash != head.hash));
+    }
+    assert_eq!(block_on(store.find_head(Fingerprint::of("x"))), Ok(None));
+    assert_eq!(findings(&store), []);
+}
+
+fn a_cut_end_has_no_head(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.append_events(&project, vec![event(1), event(2)])).unwrap();
+    let before = head(&store, "demo");
+    block_on(store.append_events(&project, vec![event(3)])).unwrap();
+    let noted = head(&store, "demo");
+    place.raw("delete from event where seq = 3");
+    place.raw("update project set events = 2");
+    assert_eq!(findings(&store), [], "nothing else tells of it");
+    assert_eq!(head(&store, "demo"), before);
+    assert_eq!(block_on(store.find_head(noted.hash)), Ok(None));
+    assert_eq!(block_on(store.find_head(before.hash)), Ok(Some(before)));
+    // Whatever follows has another head.
+    block_on(store.append_events(&project, vec![event(4)])).unwrap();
+    assert_ne!(head(&store, "demo"), noted);
+    assert_eq!(findings(&store), []);
+}
+
+fn a_changed_history_has_other_heads(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    block_on(store.append_events(&project, (0..4).map(event).collect())).unwrap();
+    // Each event is right by itself; the two are not in their places.
+    for (from, to) in [(2, 9), (3, 2), (9, 3)] {
+        place.raw(&format!("update event set seq = {to} where seq = {from}"));
+    }
+    let named: Vec<String> = findings(&store).into_iter().map(|it| it.what).collect();
+    assert_eq!(
+        named,
+        [2, 3, 4].map(|seq| format!("event {seq} of project demo"))
+    );
+}
+
+fn many_writers_make_one_chain(place: &Place) {
+    let stores: Vec<Store> = (0..4).map(|_| place.open()).collect();
+    thread::scope(|scope| {
+        for (at, store) in stores.iter().enumerate() {
+            scope.spawn(move || {
+                let project = block_on(store.project("demo")).unwrap();
+                for number in 0..15 {
+                    prompts::seal(store, &project, &format!("{at} {number}"));
+                    block_on(store.append_events(&project, vec![event(number)])).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(findings(&stores[0]), []);
+    assert_eq!(head(&stores[0], "demo").seq, 120);
+}
+
+/// Returns the mark that an event had before there was a chain: of its columns only.
+fn old_mark(columns: &[(&str, String)]) -> Vec<u8> {
+    let items = columns.iter().map(|(kind, text)| (*kind, text.as_bytes()));
+    let named = std::iter::once(("event", [].as_slice())).chain(items);
+    Fingerprint::of_named(named).as_bytes()[..16].to_vec()
+}
+
+/// Takes the chain of a store back.
+fn without_chain(place: &Place, store: &Store) {
+    let project = block_on(store.project("demo")).unwrap();
+    let key = place.count("select key from project");
+    for event in block_on(store.events_since(&project, 0, usize::MAX)).unwrap() {
+        let payload = json!(event.event.payload).to_string();
+        let columns = [
+            ("int", key.to_string()),
+            ("int", event.seq.to_string()),
+            ("int", event.at.to_string()),
+            ("text", event.event.kind.clone()),
+            ("text", payload),
+            ("null", String::new()),
+        ];
+        let mark = place.literal(&old_mark(&columns));
+        let set = format!("update event set mark = {mark} where seq = {}", event.seq);
+        assert_eq!(place.raw(&set), 1);
+    }
+    place.set_schema(7);
+}
+
+fn an_older_store_gets_a_chain(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    prompts::seal(&store, &project, "One.");
+    block_on(store.append_events(&project, (0..200).map(event).collect())).unwrap();
+    let chained = head(&store, "demo");
+    without_chain(place, &store);
+    let events = |finding: &&Finding| finding.what.starts_with("event ");
+    assert_eq!(findings(&store).iter().filter(events).count(), 201);
+    drop(store);
+    let store = place.open();
+    assert_eq!(findings(&store), []);
+    assert_eq!(head(&store, "demo"), chained);
+    // What was changed before is not made right.
+    without_chain(place, &store);
+    place.raw("update event set kind = 'test:other' where seq = 5");
+    drop(store);
+    let store = place.open();
+    let found: Vec<String> = findings(&store).into_iter().map(|it| it.what).collect();
+    assert_eq!(found, ["event 5 of project demo"]);
+    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    assert_eq!(findings(&store).len(), 1);
+}
