@@ -22,6 +22,12 @@ const DELTA: u8 = 2;
 /// Texts shorter than this are not worth it.
 const LEAST: usize = 256;
 
+/// Texts longer than this have a packer of their own, which works faster.
+const LONG: usize = 1 << 20;
+
+/// How hard long texts are compressed.
+const LONG_LEVEL: i32 = 3;
+
 /// A frame begins with these bytes.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -42,28 +48,37 @@ thread_local! {
     /// What unpacks; to make one takes longer than to unpack a short text.
     static UNPACKER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 
-    /// What packs logs, for the same reason.
+    /// What packs texts, for the same reason.
+    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+
+    /// What packs logs.
     static QUICK_PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Packs a text by itself.
 pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
-    packed(text, |text| {
-        compress(&mut Compressor::new(LEVEL).ok()?, text)
-    })
+    // What packs a long text takes much memory, which is not worth keeping.
+    if text.len() > LONG {
+        return packed(text, |text| {
+            compress(&mut Compressor::new(LONG_LEVEL).ok()?, text)
+        });
+    }
+    PACKER.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, LEVEL)?, text)))
 }
 
 /// Packs what comes faster than it is worth a second look.
 pub(crate) fn quickly(text: &[u8]) -> Vec<u8> {
-    packed(text, |text| {
-        QUICK_PACKER.with_borrow_mut(|packer| {
-            let packer = match packer {
-                Some(packer) => packer,
-                None => packer.insert(Compressor::new(QUICK).ok()?),
-            };
-            compress(packer, text)
-        })
-    })
+    QUICK_PACKER.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, QUICK)?, text)))
+}
+
+fn made<'p>(
+    packer: &'p mut Option<Compressor<'static>>,
+    level: i32,
+) -> Option<&'p mut Compressor<'static>> {
+    if packer.is_none() {
+        *packer = Some(Compressor::new(level).ok()?);
+    }
+    packer.as_mut()
 }
 
 fn packed(text: &[u8], compress: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
@@ -79,7 +94,15 @@ fn packed(text: &[u8], compress: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u
 
 /// Packs a text as what differs from `base`.
 pub(crate) fn against(text: &[u8], base: &[u8]) -> Vec<u8> {
-    match difference(text, base) {
+    match difference(text, base, LEVEL) {
+        Some(frame) => coded(DELTA, &frame),
+        None => raw(text),
+    }
+}
+
+/// Packs a text against a base that begins with it.
+pub(crate) fn again(text: &[u8], base: &[u8]) -> Vec<u8> {
+    match difference(text, base, QUICK) {
         Some(frame) => coded(DELTA, &frame),
         None => raw(text),
     }
@@ -130,8 +153,8 @@ fn header(size: u64) -> Vec<u8> {
     [&MAGIC, &[kind][..], &number.to_le_bytes()[..bytes]].concat()
 }
 
-fn difference(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
-    let mut packer = Compressor::with_dictionary(LEVEL, base).ok()?;
+fn difference(text: &[u8], base: &[u8], level: i32) -> Option<Vec<u8>> {
+    let mut packer = Compressor::with_dictionary(level, base).ok()?;
     packer.set_parameter(CParameter::MinMatch(PIECE)).ok()?;
     compress(&mut packer, text)
 }

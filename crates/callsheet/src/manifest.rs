@@ -123,15 +123,38 @@ impl SectionRecord {
     }
 }
 
+/// What is recorded of bodies before they go into the text.
+pub(crate) struct BodyRecords {
+    fingerprints: Vec<Fingerprint>,
+    redactions: Vec<Redaction>,
+}
+
+impl BodyRecords {
+    pub(crate) fn of(sections: &[Section]) -> Self {
+        // A file that is printed whole is not hashed twice.
+        let fingerprint = |section: &Section| {
+            if !section.escape.changes_bodies() && section.body.is_whole(&section.source) {
+                return section.source.fingerprint;
+            }
+            Fingerprint::of(section.printed().text())
+        };
+        Self {
+            fingerprints: sections.iter().map(fingerprint).collect(),
+            redactions: redact::records(sections),
+        }
+    }
+}
+
 impl Manifest {
     pub(crate) fn new(
         recipe: &Recipe,
         input: Fingerprint,
         prompt: &Prompt,
-        handed_over: &str,
-        map: &SourceMap,
+        bodies: BodyRecords,
+        (handed_over, map): (&str, &SourceMap),
     ) -> Self {
-        let mut sections: Vec<_> = prompt.sections.iter().zip(&map.places).collect();
+        let sections = prompt.sections.iter().zip(bodies.fingerprints);
+        let mut sections: Vec<_> = sections.zip(&map.places).collect();
         // Joined messages stand in another order than the layers.
         sections.sort_by_key(|(_, place)| place.framed.start);
         Self {
@@ -149,7 +172,7 @@ impl Manifest {
             budget: BudgetRecord::default(),
             sections: sections
                 .into_iter()
-                .map(|(section, place)| record(section, place.body.clone()))
+                .map(|((section, body), place)| record(section, body, place.body.clone()))
                 .collect(),
             tools: prompt
                 .tools
@@ -157,7 +180,7 @@ impl Manifest {
                 .map(|tool| Fingerprint::of(tool.to_string()))
                 .collect(),
             cache: CacheRecord::default(),
-            redactions: redact::records(&prompt.sections),
+            redactions: bodies.redactions,
             omissions: Vec::new(),
             events: Vec::new(),
         }
@@ -202,14 +225,7 @@ impl Manifest {
     }
 }
 
-fn record(section: &Section, body: Range<usize>) -> SectionRecord {
-    // A file that is printed whole is not hashed twice.
-    let fingerprint = if !section.escape.changes_bodies() && section.body.is_whole(&section.source)
-    {
-        section.source.fingerprint
-    } else {
-        Fingerprint::of(section.printed().text())
-    };
+fn record(section: &Section, fingerprint: Fingerprint, body: Range<usize>) -> SectionRecord {
     SectionRecord {
         layer: section.layer.clone(),
         name: section.name.clone(),

@@ -109,10 +109,15 @@ pub struct Section {
 impl Section {
     /// Returns the body as it is printed.
     pub fn printed(&self) -> Cow<'_, Traced> {
+        self.print(Cow::Borrowed(&self.body))
+    }
+
+    /// Returns a body as it is printed in this section.
+    pub(crate) fn print<'b>(&self, body: Cow<'b, Traced>) -> Cow<'b, Traced> {
         match self.escape {
-            Escape::None | Escape::Attribute => Cow::Borrowed(&self.body),
-            Escape::Json => Cow::Owned(self.body.json_escaped()),
-            Escape::Xml => Cow::Owned(self.body.xml_escaped()),
+            Escape::None | Escape::Attribute => body,
+            Escape::Json => Cow::Owned(body.json_escaped()),
+            Escape::Xml => Cow::Owned(body.xml_escaped()),
         }
     }
 }

@@ -138,17 +138,13 @@ pub(crate) struct Likes<'a> {
     pub(crate) held: Option<(i64, &'a [u8])>,
 }
 
-/// Keeps a text, as a difference where that pays; returns its key and whether it is new.
+/// Keeps a text that is not there, as a difference where that is smaller than packed `alone`; returns its key.
 pub(crate) fn put(
     tx: &mut dyn Tx,
     name: Fingerprint,
-    text: &[u8],
+    (text, alone): (&[u8], Vec<u8>),
     likes: Likes<'_>,
-) -> Result<(i64, bool), StoreError> {
-    if let Some(key) = find(tx, name)? {
-        return Ok((key, false));
-    }
-    let alone = pack::alone(text);
+) -> Result<i64, StoreError> {
     let mut deltas = Vec::new();
     if let Some(slot) = likes.slot
         && let Some(base) = slot.base(tx)?
@@ -177,14 +173,13 @@ pub(crate) fn put(
     ];
     let Some(row) = tx.first(INSERT, &values)? else {
         // Somebody else was faster; what they wrote is the same.
-        let key = find(tx, name)?.ok_or_else(|| not_there(tx, name))?;
-        return Ok((key, false));
+        return find(tx, name)?.ok_or_else(|| not_there(tx, name));
     };
     let key = row.int(0)?;
     if let (Some(slot), None, true) = (likes.slot, base, text.len() >= LEAST_BASE) {
         slot.set(tx, key)?;
     }
-    Ok((key, true))
+    Ok(key)
 }
 
 /// Tells whether a text is kept without the help of another.

@@ -1,6 +1,7 @@
 //! What a seal holds: its texts and what each is in the prompt, where they meet, and what went in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use callsheet::manifest::Manifest;
 use callsheet::seal::SealedInputs;
@@ -23,7 +24,7 @@ pub(super) struct Contents {
 
 /// A text and what it is.
 pub(super) struct Part {
-    pub(super) text: Vec<u8>,
+    pub(super) text: Arc<[u8]>,
     pub(super) roles: i64,
     /// What it is compared with.
     pub(super) place: Option<String>,
@@ -36,7 +37,7 @@ impl Contents {
             texts: BTreeMap::new(),
             input: inputs.input_name(),
             edges: Vec::new(),
-            sources: sources(seal, &inputs)?,
+            sources: sources(seal, &manifest, &inputs)?,
             manifest,
         };
         let recipe = contents.manifest.recipe.name.clone();
@@ -64,7 +65,7 @@ impl Contents {
             let part = Part {
                 roles: FRAME,
                 place: None,
-                text: text.into_bytes(),
+                text: text.into_bytes().into(),
             };
             let name = Fingerprint::of(&part.text);
             let known = contents.texts.entry(name).or_insert(part);
@@ -76,7 +77,7 @@ impl Contents {
     fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: Option<String>) {
         if let Some(text) = seal.bodies.get(&name) {
             let part = self.texts.entry(name).or_insert_with(|| Part {
-                text: text.to_vec(),
+                text: Arc::clone(text),
                 roles: 0,
                 place: None,
             });
@@ -102,11 +103,15 @@ impl Contents {
 }
 
 /// Returns the names of everything that went into a prompt: what its bytes came from, and every file that was read.
-fn sources(seal: &Seal, inputs: &SealedInputs) -> Result<BTreeSet<String>, callsheet::Error> {
+fn sources(
+    seal: &Seal,
+    manifest: &Manifest,
+    inputs: &SealedInputs,
+) -> Result<BTreeSet<String>, callsheet::Error> {
     let map = seal.source_map()?;
     let mapped = map.spans.iter().map(|span| span.source.clone());
-    let sections = seal.manifest()?.sections;
-    let named = sections.into_iter().map(|section| section.source);
+    let sections = manifest.sections.iter();
+    let named = sections.map(|section| section.source.clone());
     let read = inputs
         .files()
         .into_iter()

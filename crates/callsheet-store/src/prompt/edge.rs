@@ -3,6 +3,7 @@
 //! A text that runs from one section into the next is in no section. Its beginning is in an edge, though, as long as it
 //! is no longer than [`REACH`]; so sections and edges together hold the beginning of everything.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use callsheet::Fingerprint;
@@ -84,7 +85,7 @@ pub(crate) fn edges(
         let (name, place) = sections.get(nth?)?.clone();
         Some((name, (place.len() >= REACH).then_some(place)))
     };
-    let mut edges = Vec::new();
+    let (mut edges, mut known) = (Vec::new(), BTreeSet::new());
     for (nth, gap) in gaps(text, &places).into_iter().enumerate() {
         let (left, right) = (section(nth.checked_sub(1)), section(Some(nth)));
         let long = |side: &Option<(_, Option<Range<usize>>)>| side.clone().and_then(|side| side.1);
@@ -101,7 +102,7 @@ pub(crate) fn edges(
             beyond: beyond.map(|(name, _)| *name).collect(),
             between: text[from..to].to_owned(),
         };
-        if !gap.is_empty() && edge.sections().next().is_some() && !edges.contains(&edge) {
+        if !gap.is_empty() && edge.sections().next().is_some() && known.insert(edge.name()) {
             edges.push(edge);
         }
     }

@@ -9,11 +9,11 @@ use super::contents::Contents;
 use super::edge::Edge;
 use super::line::{Line, Noted};
 use super::{FRAME, HIDDEN, SECTION};
-use crate::StoreError;
 use crate::body::{self, Likes, Slot};
 use crate::db::{Tx, Value, groups, query_in};
 use crate::project::Project;
 use crate::search;
+use crate::{StoreError, pack};
 
 /// How many rows one statement is about.
 const ROWS: usize = 100;
@@ -42,7 +42,8 @@ pub(super) fn put_texts(
             project: project.key,
             name: place,
         });
-        let (key, _) = body::put(tx, *name, &part.text, Likes { slot, held })?;
+        let text = (&*part.text, pack::alone(&part.text));
+        let key = body::put(tx, *name, text, Likes { slot, held })?;
         keys.insert(*name, key);
     }
     Ok(keys)
@@ -120,6 +121,7 @@ impl Notes<'_> {
 
     /// Returns the edges of the prompt that are in no leaf yet.
     fn new_edges(&self, tx: &mut dyn Tx, fresh: &[i64]) -> Result<Vec<Edge<i64>>, StoreError> {
+        let fresh: BTreeSet<i64> = fresh.iter().copied().collect();
         let (mut new, mut others) = (Vec::new(), Vec::new());
         for edge in &self.contents.edges {
             let keyed = edge.map(|name| self.keys.get(name).copied());

@@ -35,7 +35,7 @@ pub(super) fn put(
 ) -> Result<(), StoreError> {
     let unit = documents.each_ref().map(String::as_bytes).join(&BETWEEN);
     let packed = |base: &[u8]| pack::against(&unit, &hinted(base, prompt));
-    let alone = LazyCell::new(|| pack::alone(&unit).len());
+    let alone = LazyCell::new(|| pack::alone(&unit));
     let name = |kind: usize| format!("documents of {} {kind}", prompt.recipe);
     let names: [String; KINDS] = std::array::from_fn(name);
     let slots = names.each_ref().map(|name| Slot {
@@ -49,7 +49,7 @@ pub(super) fn put(
             continue;
         };
         let packed = packed(&base.text);
-        if base.is_near(packed.len(), || *alone) {
+        if base.is_near(packed.len(), || alone.len()) {
             slot.note(tx, &base, packed.len())?;
             return insert(tx, prompt, base.key, (unit.len(), packed));
         }
@@ -57,14 +57,15 @@ pub(super) fn put(
     }
     let nearest = far.into_iter().min_by_key(|(took, ..)| *took);
     let (slot, last) = match nearest {
-        Some((took, slot, base)) if took <= *alone / 2 => (slot, Some(base)),
+        Some((took, slot, base)) if took <= alone.len() / 2 => (slot, Some(base)),
         _ => {
             let any = usize::try_from(prompt.key).unwrap_or(0) % KINDS;
             (free.unwrap_or(slots[any]), None)
         }
     };
-    let base = put_base(tx, slot, last, (&unit, *alone))?;
-    insert(tx, prompt, base, (unit.len(), packed(&unit)))
+    let base = put_base(tx, slot, last, (&unit, &alone))?;
+    let packed = pack::again(&unit, &hinted(&unit, prompt));
+    insert(tx, prompt, base, (unit.len(), packed))
 }
 
 fn insert(
@@ -84,7 +85,7 @@ fn put_base(
     tx: &mut dyn Tx,
     slot: Slot<'_>,
     last: Option<Base>,
-    (unit, alone): (&[u8], usize),
+    (unit, alone): (&[u8], &[u8]),
 ) -> Result<i64, StoreError> {
     let whole = match last {
         // A damaged one is left alone, and told by whoever verifies.
@@ -99,10 +100,14 @@ fn put_base(
         None => None,
     };
     // Where little is left of the whole unit, a new one soon pays.
-    let whole = whole.filter(|(_, text)| pack::against(unit, text).len() <= alone / 3);
+    let whole = whole.filter(|(_, text)| pack::against(unit, text).len() <= alone.len() / 3);
     let held = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
     let likes = Likes { slot: None, held };
-    let (key, _) = body::put(tx, Fingerprint::of(unit), unit, likes)?;
+    let name = Fingerprint::of(unit);
+    let key = match body::find(tx, name)? {
+        Some(key) => key,
+        None => body::put(tx, name, (unit, alone.to_vec()), likes)?,
+    };
     slot.set(tx, key)?;
     Ok(key)
 }

@@ -21,8 +21,8 @@ pub use render::Prompt;
 
 use self::limits::Measured;
 use crate::check;
-use crate::inputs::Root;
-use crate::manifest::{BudgetRecord, Manifest};
+use crate::inputs::{Disk, Root};
+use crate::manifest::{BodyRecords, BudgetRecord, Manifest};
 use crate::observe::Observer;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
@@ -47,6 +47,12 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Fails if more was read than can be sealed, where it is.
+    fn check_size(&self) -> Result<(), Error> {
+        let disk = self.root.as_ref().map(Root::disk);
+        disk.map_or(Ok(()), Disk::check_size)
+    }
+
     /// Makes the inputs of a project folder, without further sources.
     pub fn new(root: Root) -> Self {
         Self {
@@ -109,7 +115,7 @@ impl Options {
 /// A composed prompt with everything that explains it.
 #[derive(Debug)]
 pub struct Composition {
-    /// The sections that made it, in order, and the tools.
+    /// The sections that made it, in order, and the tools; their bodies are in the text.
     pub prompt: Prompt,
     /// The exact bytes that are handed over: a text, or messages as compact JSON.
     pub text: String,
@@ -203,6 +209,7 @@ fn prepare(
     options: &Options,
 ) -> Result<Prepared, Error> {
     let prepared = recipe.prepare.run(fields, inputs, &options.redact_rules);
+    let prepared = prepared.and_then(|prepared| inputs.check_size().map(|()| prepared));
     prepared.map_err(|error| options.redacted(recipe, error))
 }
 
@@ -230,6 +237,7 @@ fn redacted(redactor: Option<&Redactor>, error: Error) -> Error {
 /// A prompt that is finished and of which nothing is on record yet.
 struct Assembled {
     prompt: Prompt,
+    bodies: BodyRecords,
     text: String,
     source_map: SourceMap,
     /// The tokens of the text, where they were counted.
@@ -248,6 +256,7 @@ fn put_together(
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
     let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
         redactor.prompt(&mut gathered.sections, &mut prepared.tools)
@@ -264,13 +273,14 @@ fn put_together(
     let nothing_found = limits::nothing_found(recipe, &prompt);
     let (prompt, given_way) = budget::apply(recipe, prompt, options)?;
     omissions.extend(given_way);
-    let (prompt, given_way) = limits::give_way(recipe, &fields, prompt, options, &mut events);
+    let (mut prompt, given_way) = limits::give_way(recipe, &fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
-    let (text, source_map) = prompt.render();
     if let Some(guard) = &prepared.guard {
         guard.check(&prompt.sections)?;
     }
+    let bodies = BodyRecords::of(&prompt.sections);
+    let (text, source_map) = prompt.render_away();
     let cut = Cut::of(&prompt, &source_map);
     let counted =
         options.count_tokens || options.budget.tokens.is_some() || recipe.limits_tokens(&fields);
@@ -283,6 +293,7 @@ fn put_together(
     }
     Ok(Assembled {
         prompt,
+        bodies,
         text,
         source_map,
         tokens,
@@ -308,7 +319,8 @@ impl Assembled {
             |redactor| redactor.fingerprint(&input),
         );
         let (text, map) = (self.text, self.source_map);
-        let mut manifest = Manifest::new(recipe, input, &self.prompt, &text, &map);
+        let told = (&*text, &map);
+        let mut manifest = Manifest::new(recipe, input, &self.prompt, self.bodies, told);
         manifest.plan(&text, &map);
         if let Some(tokens) = self.tokens {
             manifest.counted(options.encoding, &text, tokens);

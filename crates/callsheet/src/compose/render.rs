@@ -1,5 +1,7 @@
 //! From sections to bytes, and the map back.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::handed_over::as_messages;
@@ -166,7 +168,30 @@ impl Prompt {
 
     /// Renders the prompt to the exact bytes that are handed over, and the map of where each came from.
     pub fn render(&self) -> (String, SourceMap) {
-        let (text, map) = self.render_text();
+        self.rendered(|index| Cow::Borrowed(&self.sections[index].body))
+    }
+
+    /// Renders the prompt and gives its bodies up one by one, so that no two of all bytes are held at once.
+    pub(super) fn render_away(&mut self) -> (String, SourceMap) {
+        let sections = self.sections.iter_mut();
+        let mut bodies: Vec<Traced> = sections
+            .map(|section| std::mem::take(&mut section.body))
+            .collect();
+        let size = bodies.iter().map(Traced::len).sum();
+        self.rendered_in(size, |index| Cow::Owned(std::mem::take(&mut bodies[index])))
+    }
+
+    fn rendered<'b>(&self, body: impl FnMut(usize) -> Cow<'b, Traced>) -> (String, SourceMap) {
+        let size = self.sections.iter().map(|section| section.body.len()).sum();
+        self.rendered_in(size, body)
+    }
+
+    fn rendered_in<'b>(
+        &self,
+        size: usize,
+        body: impl FnMut(usize) -> Cow<'b, Traced>,
+    ) -> (String, SourceMap) {
+        let (text, map) = self.render_text(size, body);
         match self.shape {
             Shape::Text | Shape::System => (text, map),
             Shape::Messages => {
@@ -177,13 +202,17 @@ impl Prompt {
     }
 
     /// Renders the sections one after the other.
-    fn render_text(&self) -> (String, SourceMap) {
-        let size: usize = self
+    fn render_text<'b>(
+        &self,
+        size: usize,
+        mut body: impl FnMut(usize) -> Cow<'b, Traced>,
+    ) -> (String, SourceMap) {
+        let frames: usize = self
             .sections
             .iter()
-            .map(|section| section.body.len() + section.open.len() + section.close.len() + 16)
+            .map(|section| section.open.len() + section.close.len() + 16)
             .sum();
-        let mut out = Traced::with_capacity(size + 256);
+        let mut out = Traced::with_capacity(size + frames + 256);
         let mut mapped = Vec::with_capacity(self.sections.len());
         let mut placed = Vec::with_capacity(self.sections.len());
         out.push_frame(&self.outer.open);
@@ -192,7 +221,7 @@ impl Prompt {
                 out.push_frame(&self.outer.separator);
             }
             let (start, first) = (out.len(), mapped.len());
-            self.push_block(&block, &mut out, &mut mapped);
+            self.push_block(&block, &mut body, &mut out, &mut mapped);
             match block.join {
                 Some(join) => placed.push((join.role, start..out.len())),
                 None => {
@@ -209,7 +238,13 @@ impl Prompt {
         (text, map)
     }
 
-    fn push_block(&self, block: &Block<'_>, out: &mut Traced, mapped: &mut Vec<SectionPlace>) {
+    fn push_block<'b>(
+        &self,
+        block: &Block<'_>,
+        body: &mut impl FnMut(usize) -> Cow<'b, Traced>,
+        out: &mut Traced,
+        mapped: &mut Vec<SectionPlace>,
+    ) {
         let around = block.join.map(|join| &join.wrap);
         out.push_frame(around.map_or("", |wrap| &wrap.open));
         for (nth, (wrap, members)) in block.lists.iter().enumerate() {
@@ -221,7 +256,8 @@ impl Prompt {
                 if nth > 0 {
                     out.push_frame(&wrap.separator);
                 }
-                mapped.push(push_section(out, &self.sections[index]));
+                let section = &self.sections[index];
+                mapped.push(push_section(out, section, &section.print(body(index))));
             }
             out.push_frame(&wrap.close);
         }
@@ -229,11 +265,11 @@ impl Prompt {
     }
 }
 
-fn push_section(out: &mut Traced, section: &Section) -> SectionPlace {
+fn push_section(out: &mut Traced, section: &Section, body: &Traced) -> SectionPlace {
     let start = out.len();
     out.push_frame(&section.open);
     let body_start = out.len();
-    out.push(&section.printed());
+    out.push(body);
     let body_end = out.len();
     out.push_frame(&section.close);
     SectionPlace {

@@ -70,9 +70,7 @@ impl FileText {
 }
 
 fn read_text(root: &Root, relative: &str, rule: TextRule) -> Result<String, Refusal> {
-    let bytes = root.read(relative)?;
-    rule.text(bytes)
-        .map_err(|refusal| root.refuse(relative, refusal))
+    root.read_as(relative, |bytes| rule.text(bytes))
 }
 
 impl TextRule {

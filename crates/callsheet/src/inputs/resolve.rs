@@ -132,9 +132,20 @@ impl Folder {
         relative: impl AsRef<Path>,
         max: u64,
     ) -> Result<(Vec<u8>, u32), Refusal> {
+        self.read_if(relative, max, |_| Ok(()))
+    }
+
+    /// Reads a file if `may` lets it, which is asked with its size before anything is read.
+    pub(super) fn read_if(
+        &self,
+        relative: impl AsRef<Path>,
+        max: u64,
+        may: impl FnOnce(u64) -> Result<(), Refusal>,
+    ) -> Result<(Vec<u8>, u32), Refusal> {
         let file = self.open_beneath(relative.as_ref(), OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
         let size = check(&stat, max)?;
+        may(size)?;
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         // All at once where the file is as long as it said. One that grows while it is read still meets the limit.
         while bytes.len() as u64 <= max {

@@ -4,6 +4,8 @@
 //! gives the same answers again without any folder.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::glob::Globs;
@@ -12,6 +14,7 @@ use super::readings::{Answer, FolderReadings, Readings, Walk};
 use super::resolve::{self, Folder, Found, Listing, OwnedFd};
 use crate::observe::Question;
 use crate::omission::{Reason, Refusal};
+use crate::seal::MOST_BYTES;
 use crate::template::TemplateSet;
 use crate::{Error, ErrorKind};
 
@@ -26,14 +29,53 @@ pub struct Disk(Kind);
 enum Kind {
     #[default]
     Real,
-    Watched(Arc<Mutex<Readings>>),
+    Watched(Arc<Watched>),
     Sealed(Arc<Readings>),
+}
+
+/// What was answered, kept for a seal.
+#[derive(Debug)]
+struct Watched {
+    readings: Mutex<Readings>,
+    /// How many bytes were read, each time that they were.
+    read: AtomicU64,
+    /// How many may be.
+    most: u64,
+}
+
+impl Watched {
+    fn readings(&self) -> MutexGuard<'_, Readings> {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a file that is about to be read; refuses it if a seal has no room for it.
+    fn admit(&self, size: u64) -> Result<(), Refusal> {
+        self.read.fetch_add(size, Relaxed);
+        if self.is_full() {
+            return Err(Refusal::new(Reason::TooLarge).of_size(size));
+        }
+        Ok(())
+    }
+
+    /// Tells whether more was asked for than a seal can hold.
+    fn is_full(&self) -> bool {
+        self.read.load(Relaxed) > self.most
+    }
 }
 
 impl Disk {
     /// Makes the disk of this machine, of which all answers are kept.
     pub fn watched() -> Self {
-        Self(Kind::Watched(Arc::default()))
+        Self::watched_within(MOST_BYTES)
+    }
+
+    /// Makes the same with room for so many bytes.
+    pub fn watched_within(bytes: u64) -> Self {
+        Self(Kind::Watched(Arc::new(Watched {
+            readings: Mutex::default(),
+            read: AtomicU64::new(0),
+            most: bytes,
+        })))
     }
 
     /// Makes a disk that gives sealed answers and has nothing else.
@@ -45,8 +87,20 @@ impl Disk {
     pub fn readings(&self) -> Option<Readings> {
         match &self.0 {
             Kind::Real => None,
-            Kind::Watched(kept) => Some(lock(kept).clone()),
+            Kind::Watched(kept) => Some(kept.readings().clone()),
             Kind::Sealed(readings) => Some(Readings::clone(readings)),
+        }
+    }
+
+    /// Fails if more was read than a seal has room for.
+    pub(crate) fn check_size(&self) -> Result<(), Error> {
+        match &self.0 {
+            Kind::Watched(watched) if watched.is_full() => {
+                let most = watched.most;
+                let detail = format!("more than {most} bytes are read, which no seal can hold");
+                Err(Error::new(ErrorKind::OverBudget, detail))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -54,7 +108,7 @@ impl Disk {
     pub(crate) fn observed(&self, question: &Question) -> Option<Result<Vec<u8>, Refusal>> {
         match &self.0 {
             Kind::Real => None,
-            Kind::Watched(kept) => lock(kept).answered(question),
+            Kind::Watched(kept) => kept.readings().answered(question),
             Kind::Sealed(readings) => {
                 let answer = readings.answered(question);
                 Some(answer.unwrap_or_else(|| Err(Readings::unknown())))
@@ -65,7 +119,7 @@ impl Disk {
     /// Keeps the answer to a question, where answers are kept.
     pub(crate) fn keep_observed(&self, question: &Question, answer: Result<&[u8], &Refusal>) {
         if let Kind::Watched(kept) = &self.0 {
-            lock(kept).observe(question, answer);
+            kept.readings().observe(question, answer);
         }
     }
 
@@ -112,7 +166,7 @@ impl Disk {
     /// Keeps what became of opening a folder, where answers are kept.
     fn keep_opened(&self, given: &Path, opened: Option<&Folder>) {
         if let Kind::Watched(kept) = &self.0 {
-            lock(kept).opened(given, opened.map(Folder::real));
+            kept.readings().opened(given, opened.map(Folder::real));
         }
     }
 
@@ -133,16 +187,12 @@ impl Disk {
             Kind::Real => TemplateSet::parse(packaged()),
             Kind::Watched(kept) => {
                 let files = packaged();
-                lock(kept).packaged(&files);
+                kept.readings().packaged(&files);
                 TemplateSet::parse(files)
             }
             Kind::Sealed(readings) => TemplateSet::parse(readings.packaged_files()),
         }
     }
-}
-
-fn lock(kept: &Mutex<Readings>) -> MutexGuard<'_, Readings> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A folder that may be read from, and nothing outside it.
@@ -260,19 +310,49 @@ impl Root {
     /// Keeps an answer, where answers are kept.
     fn keep(&self, keep: impl FnOnce(&mut Readings, &Path)) {
         if let Kind::Watched(kept) = &self.disk.0 {
-            keep(&mut lock(kept), &self.given);
+            keep(&mut kept.readings(), &self.given);
         }
     }
 
     /// Reads a file by its path relative to the root.
     pub fn read(&self, relative: &str) -> Result<Vec<u8>, Refusal> {
+        self.read_as(relative, Ok)
+    }
+
+    /// Reads a file and takes it for something; what it is not is not kept.
+    pub(super) fn read_as<T: AsRef<[u8]>>(
+        &self,
+        relative: &str,
+        take: impl FnOnce(Vec<u8>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let folder = match &self.ground {
             Ground::Disk(folder) => folder,
-            Ground::Sealed(folder) => return self.disk.0.sealed_file(folder, relative),
+            Ground::Sealed(folder) => {
+                return self.disk.0.sealed_file(folder, relative).and_then(take);
+            }
             Ground::Nothing => return Err(Refusal::new(Reason::Missing)),
         };
-        let answer = folder.read(relative, self.max_file_bytes);
-        self.keep(|readings, root| readings.file(root, relative, answer.as_deref()));
+        let watched = match &self.disk.0 {
+            Kind::Watched(watched) => Some(watched),
+            _ => None,
+        };
+        // Nobody gets a prompt any more, so that nothing else is opened.
+        if watched.is_some_and(|watched| watched.is_full()) {
+            return Err(Refusal::new(Reason::TooLarge));
+        }
+        let admit = |size| watched.map_or(Ok(()), |watched| watched.admit(size));
+        let bytes = folder.read_if(relative, self.max_file_bytes, admit);
+        let answer = bytes.and_then(|(bytes, _)| {
+            let size = bytes.len() as u64;
+            take(bytes).inspect_err(|_| {
+                if let Some(watched) = watched {
+                    watched.read.fetch_sub(size, Relaxed);
+                }
+            })
+        });
+        self.keep(|readings, root| {
+            readings.file(root, relative, answer.as_ref().map(AsRef::as_ref));
+        });
         answer
     }
 
@@ -282,12 +362,6 @@ impl Root {
             Ground::Disk(folder) => folder.read_owned(relative, max),
             Ground::Sealed(_) | Ground::Nothing => Err(Refusal::new(Reason::Missing)),
         }
-    }
-
-    /// Takes note that what was read is no text, so that it need not be kept.
-    pub(super) fn refuse(&self, relative: &str, refusal: Refusal) -> Refusal {
-        self.keep(|readings, root| readings.file(root, relative, Err(&refusal)));
-        refusal
     }
 
     /// Returns the real path of what stands, or could be made, at a path below the root.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::damaged;
+use super::{MOST_BYTES, damaged};
 use crate::compose::Cut;
 use crate::manifest::Manifest;
 use crate::recipe::Shape;
@@ -15,9 +15,6 @@ const TEXT: &str = "callsheet.layout/1";
 
 /// The name and version of the shape of a layout of messages: its frames are those of their JSON.
 const MESSAGES: &str = "callsheet.layout/2";
-
-/// The longest text that is put together.
-const MOST_BYTES: usize = 512 << 20;
 
 /// What a text is made of besides its sections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,7 +74,7 @@ impl Layout {
         for section in &manifest.sections {
             size = size.saturating_add(body(section.fingerprint)?.len());
         }
-        if size > MOST_BYTES {
+        if size as u64 > MOST_BYTES {
             return Err(damaged("it is larger than a prompt may be"));
         }
         let mut text = frames.next().cloned().unwrap_or_default();
@@ -90,7 +87,7 @@ impl Layout {
                 text.push_str(body);
             }
             text.push_str(frame);
-            if text.len() > MOST_BYTES {
+            if text.len() as u64 > MOST_BYTES {
                 return Err(damaged("it is larger than a prompt may be"));
             }
         }

@@ -33,6 +33,9 @@ use crate::recipe::Shape;
 use crate::source_map::{MapSpan, SourceMap};
 use crate::{Composition, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
 
+/// The most bytes that a sealed prompt may have, and that may be read for it.
+pub const MOST_BYTES: u64 = 512 << 20;
+
 /// The documents of a seal, in the order in which they are named everywhere.
 pub const DOCUMENTS: [&str; 4] = ["manifest", "source-map", "layout", "inputs"];
 
@@ -121,7 +124,12 @@ impl Seal {
         mut sealed: SealedInputs,
         options: &Options,
     ) -> Self {
-        let mut bodies = Bodies::new();
+        sealed.scrubbed = match options.redactor(recipe) {
+            Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
+            None => false,
+        };
+        // Without its secrets, and before the sections: most of them are files, which are kept already.
+        let mut bodies = sealed.bodies();
         let (text, map) = (&composition.text, &composition.source_map);
         let reading = reading(composition.prompt.shape, text);
         for section in &composition.manifest.sections {
@@ -134,10 +142,6 @@ impl Seal {
         let map = match composition.prompt.shape {
             Shape::Messages => Cow::Owned(map.folded(text)),
             Shape::Text | Shape::System => Cow::Borrowed(map),
-        };
-        sealed.scrubbed = match options.redactor(recipe) {
-            Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
-            None => false,
         };
         let mut seal = Self {
             documents: [
@@ -344,7 +348,8 @@ fn body_of<'a>(
 }
 
 fn add(bodies: &mut Bodies, text: &str) {
-    bodies.insert(Fingerprint::of(text), text.as_bytes().into());
+    let name = Fingerprint::of(text);
+    bodies.entry(name).or_insert_with(|| text.as_bytes().into());
 }
 
 /// Returns a document without any space that could differ.

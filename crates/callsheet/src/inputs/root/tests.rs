@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::*;
+use crate::inputs::TextRule;
 use crate::omission::Reason;
 
 fn reason<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Reason {
@@ -229,4 +230,34 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
             );
         }
     });
+}
+
+#[test]
+fn what_a_seal_has_no_room_for_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c"] {
+        std::fs::write(folder.path().join(name), "12345678").unwrap();
+    }
+    std::fs::write(folder.path().join("binary"), [0xff; 8]).unwrap();
+    let disk = Disk::watched_within(16);
+    let root = disk.open(folder.path()).unwrap();
+    let text = |name| root.read_as(name, |bytes| TextRule::Utf8.text(bytes));
+    assert_eq!(text("a").unwrap(), "12345678");
+    assert_eq!(reason(text("binary")), Reason::NotUtf8);
+    assert_eq!(
+        text("b").unwrap(),
+        "12345678",
+        "what is no text is not kept"
+    );
+    assert!(disk.check_size().is_ok());
+    assert_eq!(reason(text("c")), Reason::TooLarge);
+    assert_eq!(
+        disk.check_size().unwrap_err().to_string(),
+        "more than 16 bytes are read, which no seal can hold"
+    );
+    assert_eq!(reason(text("none")), Reason::TooLarge, "nothing is opened");
+    let kept = disk.readings().unwrap();
+    assert_eq!(kept.bodies().len(), 1, "both have the same text");
+    let unwatched = Disk::default().open(folder.path()).unwrap();
+    assert!(unwatched.read("c").is_ok());
 }
