@@ -120,6 +120,18 @@ def make_small_story(root: Path) -> None:
     make_story(root, 1)
 
 
+def make_accented_story(root: Path) -> None:
+    """Writes the same project with an artifact that is not ASCII."""
+    make_story(root)
+    file = root / ARTIFACTS / f"sprint-{KEY}.md"
+    file.write_text(accented(file.read_text()), encoding="utf-8")
+
+
+def accented(text: str) -> str:
+    """Returns a text that is not ASCII."""
+    return text.replace("e", "é")
+
+
 def make_settings_story(root: Path) -> None:
     """Writes the same project with settings, which say what holds without them."""
     make_story(root)

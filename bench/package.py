@@ -44,7 +44,15 @@ def python(turns: int) -> None:
     (empty := WORK / "empty").mkdir(exist_ok=True)
     seven = built("7 sections, 1 kB each", texts).at_most(BUILD)
     large = injected("117 kB", inputs.prepared(WORK / "story", inputs.make_story)).at_most(INJECT)
-    compared = [loaded(), injected("20 files", inputs.prepared(WORK / "stories", inputs.make_stories)), seven, large]
+    accented = inputs.prepared(WORK / "accented-story", inputs.make_accented_story)
+    compared = [
+        loaded(),
+        injected("20 files", inputs.prepared(WORK / "stories", inputs.make_stories)),
+        seven,
+        built("7 sections, not ASCII", list(map(inputs.accented, texts))).at_most(BUILD),
+        large,
+        injected("117 kB, not ASCII", accented).at_most(INJECT),
+    ]
     # Each does more than the one before.
     building = [built("no section", []), built("7 sections, 1 byte each", ["x"] * len(texts)), seven]
     injecting = [

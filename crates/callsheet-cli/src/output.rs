@@ -5,7 +5,10 @@ use std::io::{self, Write as _};
 use serde::Serialize;
 
 use crate::failure::Failure;
-pub(crate) use file::{STDOUT, clear_file, is_stdout, refuse_shared, write_file, write_file_with};
+pub(crate) use file::{
+    STDOUT, clear_file, is_stdout, make_below, refuse_shared, unwritten, write_below, write_file,
+    write_file_with,
+};
 
 pub(crate) use terminal::{Look, one_line};
 

@@ -7,6 +7,7 @@ pub mod account;
 pub mod adapter;
 mod ambient;
 mod asked;
+pub mod below;
 pub mod checks;
 pub mod document;
 pub mod drive;

@@ -2,6 +2,8 @@
 //!
 //! Nothing is lost silently: whatever was skipped, refused, dropped or cut is one of these, in the manifest.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Why something is not in the prompt.
@@ -126,6 +128,16 @@ pub struct Refusal {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason.sentence())?;
+        match self.detail.as_str() {
+            "" => Ok(()),
+            detail => write!(f, ": {detail}"),
+        }
+    }
 }
 
 impl Refusal {

@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use callsheet::omission::Refusal;
 use callsheet::{Reason, Root, TEMPLATES};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{Output, make_below, unwritten, write_below};
 use crate::project::RECIPES;
 use crate::settings::FILE;
 
@@ -61,36 +60,18 @@ impl Args {
 /// Writes what is not there yet; returns what was done to what.
 pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let mut steps = Vec::new();
-    let refused = |what: &str| {
-        let what = format!("cannot make `{what}`");
-        move |cause: std::io::Error| Failure::refused(&what, &cause)
-    };
     let opened = Root::open(root)?;
-    // A link that leads out of the project is neither read nor written through.
-    let outside = |what: &str, refusal: Refusal| {
-        let why = [refusal.reason.sentence(), &refusal.detail].join(" ");
-        Failure::missing(format!(
-            "`{what}` {}; nothing was written to it",
-            why.trim_end()
-        ))
-    };
-    let write = |what: &str, text: &str| {
-        let path = opened.confine(what);
-        write_file(&path.map_err(|refusal| outside(what, refusal))?, text)
-    };
     if opened.has(FILE) {
         steps.push(("kept", FILE));
     } else {
-        write(FILE, SETTINGS)?;
+        write_below(&opened, FILE, SETTINGS)?;
         steps.push(("wrote", FILE));
     }
     for folder in [RECIPES, TEMPLATES] {
         if opened.has(folder) {
             steps.push(("kept", folder));
         } else {
-            let path = opened.confine(folder);
-            let path = path.map_err(|refusal| outside(folder, refusal))?;
-            std::fs::create_dir_all(path).map_err(refused(folder))?;
+            make_below(&opened, folder)?;
             steps.push(("made", folder));
         }
     }
@@ -98,7 +79,7 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| Failure::input("`.gitignore` is not UTF-8 text"))?,
         Err(refusal) if refusal.reason == Reason::Missing => String::new(),
-        Err(refusal) => return Err(outside(".gitignore", refusal)),
+        Err(refusal) => return Err(unwritten(".gitignore", refusal.into())),
     };
     if old.lines().any(|line| {
         matches!(
@@ -114,7 +95,7 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
     } else {
         "\n"
     };
-    write(".gitignore", &format!("{old}{gap}{IGNORED}\n"))?;
+    write_below(&opened, ".gitignore", &format!("{old}{gap}{IGNORED}\n"))?;
     steps.push(("added", ".gitignore"));
     Ok(steps)
 }

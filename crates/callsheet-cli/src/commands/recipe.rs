@@ -1,6 +1,5 @@
 //! `recipe`: list, show, eject and check recipes.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet::Recipe;
@@ -9,7 +8,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, one_line, write_file};
+use crate::output::{Output, one_line, write_below};
 use crate::project::{Found, Project, RECIPES};
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -180,17 +179,15 @@ fn eject(project: &Project, name: &str, copy: &str, out: Output) -> Result<ExitC
         return Err(Failure::input(format!("`{copy}` is no name for a recipe")));
     }
     let shown = format!("{RECIPES}/{copy}");
-    let folder = project.root().join(&shown);
-    if folder.exists() {
+    let root = project.open()?;
+    if root.has(&shown) {
         return Err(
             Failure::input(format!("`{shown}` exists already; nothing was changed"))
                 .hint("name the copy with `--as NAME`"),
         );
     }
-    std::fs::create_dir_all(&folder)
-        .map_err(|cause| Failure::refused(&format!("cannot make `{shown}`"), &cause))?;
     for (file, text) in recipe.folder() {
-        write_file(&folder.join(Path::new(file)), text)?;
+        write_below(&root, &format!("{shown}/{file}"), text)?;
         out.say(&format!("wrote {shown}/{file}"));
     }
     out.say(&format!("`callsheet compose {copy}` uses it from now on"));

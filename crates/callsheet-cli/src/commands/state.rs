@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::failure::{Failure, did_you_mean};
 use crate::input::{defined, not_read};
-use crate::output::{Output, one_line, write_file};
+use crate::output::{Output, one_line, write_below};
 use crate::project::Project;
 
 /// Show or change the state of a run
@@ -223,7 +223,8 @@ impl Set {
         };
         let state = State::parse(new)?;
         if state.text() != old.text() {
-            write_file(&self.place.folder.join(STATE_FILE), state.text())?;
+            let folder = project.open_folder(&self.place.folder)?;
+            write_below(&folder, STATE_FILE, state.text())?;
         }
         Ok(tell(&state, &graph, out)?)
     }

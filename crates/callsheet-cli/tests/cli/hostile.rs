@@ -336,7 +336,7 @@ fn nothing_is_set_up_through_a_link_that_leads_out() {
     insta::assert_snapshot!(project.callsheet(&["init"]), @"
     exit: 3
     --- stderr
-    error: `.gitignore` leads out of the root through a link; nothing was written to it
+    error: `.gitignore` leads out of the root: through a link; nothing was written to it
     ");
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "target\n");
 }

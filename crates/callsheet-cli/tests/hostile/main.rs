@@ -8,4 +8,5 @@ mod project;
 mod bundles;
 
 mod projects;
+mod race;
 mod terminal;

@@ -191,3 +191,35 @@ fn settings_of_another_user_are_refused() {
     project.variable("CALLSHEET_SAFE_DIRECTORY", &format!("/a:{root}"));
     assert_eq!(project.run(&["recipe", "list"]).code(), Some(0));
 }
+
+#[test]
+fn nothing_is_written_through_a_link_that_leads_out() {
+    let project = project();
+    let outside = project.outside().join("other");
+    symlink("../other", project.path("callsheet")).unwrap();
+    insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "pack", "--as", "mine"]), @"
+    exit: 2
+    --- stderr
+    error: `callsheet/recipes/mine` exists already; nothing was changed
+    hint: name the copy with `--as NAME`
+    ");
+    insta::assert_snapshot!(project.callsheet(&["init"]), @"
+    exit: 0
+    --- stderr
+    wrote callsheet.toml
+    kept  callsheet/recipes/
+    kept  callsheet/templates/
+    added .callsheet/ to .gitignore
+    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    ");
+    std::fs::remove_file(project.path("callsheet")).unwrap();
+    symlink("../other", project.path(".callsheet")).unwrap();
+    project.file("a.txt", "a\n");
+    insta::assert_snapshot!(project.callsheet(&["pack", "a.txt", "--seal"]), @"
+    exit: 3
+    --- stderr
+    error: the store `.callsheet/callsheet.db` leads out of the root
+    ");
+    let left: Vec<_> = std::fs::read_dir(outside).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}

@@ -158,6 +158,7 @@ const COMMANDS: &[&str] = &[
     "explain|pack",
     "export|NAME|-o|bundle",
     "gc|--keep-days|0",
+    "head",
     "import|p.txt",
     "init",
     "log|NAME",

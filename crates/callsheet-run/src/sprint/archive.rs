@@ -5,9 +5,9 @@ use std::path::Path;
 use callsheet::story::Match;
 use callsheet::{Error, Root};
 
-use super::context::make;
 use super::{BoardFile, Layout};
 use crate::RunError;
+use crate::below::{Below, Unwritten};
 
 /// What was moved, from where to where, and what could not be moved, and why.
 #[derive(Debug, Default)]
@@ -53,10 +53,10 @@ pub fn archive(
     if names.is_empty() {
         return Ok(archived);
     }
-    let places = opened
-        .confine(from)
-        .map_err(|refusal| refusal.reason.sentence().to_owned());
-    let places = places.and_then(|from| Ok((from, make(&opened, &layout.archived_artifacts)?)));
+    let places = Below::open(&opened, from).map_err(Unwritten::from);
+    let places = places
+        .and_then(|from| Ok((from, Below::make(&opened, &layout.archived_artifacts)?)))
+        .map_err(|why| why.to_string());
     for name in names {
         let path = format!("{from}/{name}");
         let moved = places
@@ -64,7 +64,7 @@ pub fn archive(
             .map_err(Clone::clone)
             .and_then(|(from, to)| {
                 let free = free_name(to, &name);
-                let renamed = std::fs::rename(from.join(&name), to.join(&free));
+                let renamed = from.rename(&name, to, &free);
                 renamed.map(|()| free).map_err(|cause| cause.to_string())
             });
         match moved {
@@ -79,8 +79,8 @@ pub fn archive(
 }
 
 /// Returns a name that nothing in a directory has.
-pub(super) fn free_name(directory: &Path, name: &str) -> String {
-    let is_free = |name: &str| directory.join(name).symlink_metadata().is_err();
+pub(super) fn free_name(directory: &Below, name: &str) -> String {
+    let is_free = |name: &str| !directory.has(name);
     if is_free(name) {
         return name.to_owned();
     }

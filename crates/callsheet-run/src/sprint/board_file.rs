@@ -5,8 +5,7 @@
 
 mod stories;
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use callsheet::Root;
@@ -14,8 +13,8 @@ use callsheet::omission::Refusal;
 use callsheet::sprint::board::SetError;
 use callsheet::sprint::{Board, Entry, Status, Word, story_file};
 
-use super::files::TEMPORARY;
 use super::{Layout, SprintPaths, SprintSettings};
+use crate::below::{self, Below};
 use crate::{RunError, lock};
 
 /// Where boards are looked for, the most usual place first.
@@ -273,24 +272,17 @@ impl BoardFile {
     /// Writes a file whole or not at all; tells whether it was still the old one.
     fn write(&self, path: &str, old: &str, new: &str) -> Result<bool, RunError> {
         let failed = |cause| RunError::refused(format!("cannot write `{path}`"), cause);
-        let real = self.root.confine(path);
-        let real = real.map_err(|refusal| refused(path, &refusal))?;
-        let permissions = std::fs::metadata(&real).map_err(failed)?.permissions();
-        let above = real.parent().map_or_else(PathBuf::new, Path::to_owned);
-        let mut file = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .tempfile_in(above)
-            .map_err(failed)?;
-        file.write_all(new.as_bytes()).map_err(failed)?;
-        file.as_file()
-            .set_permissions(permissions)
-            .map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
+        let not_below = |refusal: Refusal| refused(path, &refusal);
+        let place = below::followed(&self.root, path).map_err(not_below)?;
+        let (above, name) = below::split(&place);
+        let directory = Below::open(&self.root, above).map_err(not_below)?;
+        let draft = directory.draft(new.as_bytes()).map_err(failed)?;
+        draft.allow_as(name).map_err(failed)?;
         // An editor knows nothing of our lock.
         if self.text(path)? != old {
             return Ok(false);
         }
-        file.persist(&real).map_err(|error| failed(error.error))?;
+        draft.put(name).map_err(failed)?;
         Ok(true)
     }
 }

@@ -1,15 +1,14 @@
 //! The context of the project: how old it is, and the copy that stays the same while stories are worked on.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use callsheet::omission::{Reason, Refusal};
+use callsheet::omission::Reason;
 use callsheet::sprint::machine::ContextFound;
 use callsheet::{Error, Root};
 
 use super::Layout;
-use super::files::TEMPORARY;
+use crate::below::{self, Below, Unwritten};
 
 /// The most bytes of a context.
 const LIMIT: u64 = 16 << 20;
@@ -39,38 +38,20 @@ pub(super) fn freeze(root: &Path, layout: &Layout) -> Result<(), String> {
     let text = root.read(&layout.project_context);
     let text = text.map_err(|refusal| match refusal.reason {
         Reason::Missing => "Source file does not exist".to_owned(),
-        _ => format!("Failed to read source file: {}", sentence(&refusal)),
+        _ => format!("Failed to read source file: {refusal}"),
     })?;
     let to = &layout.sprint_project_context;
     write(&root, to, &text)
 }
 
-/// Writes a file below the root whole or not at all; no part of its path may be a link that leads out.
+/// Writes a file below the root, whole or not at all.
 pub(super) fn write(root: &Root, path: &str, bytes: &[u8]) -> Result<(), String> {
-    let failed = |cause: std::io::Error| format!("Failed to write destination file: {cause}");
-    let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let directory = make(root, above)
-        .map_err(|why| format!("Failed to create destination directory: {why}"))?;
-    let mut file = tempfile::Builder::new()
-        .prefix(TEMPORARY)
-        .tempfile_in(&directory)
-        .map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    let persisted = file.persist(directory.join(name));
-    persisted.map(drop).map_err(|error| failed(error.error))
-}
-
-/// Makes a directory below the root, and returns where it really is.
-pub(super) fn make(root: &Root, path: &str) -> Result<PathBuf, String> {
-    let real = root.confine(path).map_err(|refusal| sentence(&refusal))?;
-    std::fs::create_dir_all(&real).map_err(|cause| cause.to_string())?;
-    Ok(real)
-}
-
-fn sentence(refusal: &Refusal) -> String {
-    match refusal.detail.as_str() {
-        "" => refusal.reason.sentence().to_owned(),
-        detail => format!("{}: {detail}", refusal.reason.sentence()),
-    }
+    let not_made = |why: Unwritten| format!("Failed to create destination directory: {why}");
+    let path = below::followed(root, path).map_err(|refusal| not_made(refusal.into()))?;
+    let (above, name) = below::split(&path);
+    let directory = Below::make(root, above).map_err(not_made)?;
+    let draft = directory.draft(bytes);
+    draft
+        .and_then(|draft| draft.put(name))
+        .map_err(|cause| format!("Failed to write destination file: {cause}"))
 }

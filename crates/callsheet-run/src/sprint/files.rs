@@ -12,20 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::archive::free_name;
 use super::board_file::{BOARD_LOCK, PATIENCE};
-use super::context::{make, write};
+use super::context::write;
 use super::{Crew, Layout};
+use crate::below::{Below, is_left};
 use crate::git::values;
 use crate::workspace::{GIVEN, Ground};
 use crate::{RunError, lock};
 
 /// The most bytes of an artifact.
 const LIMIT: u64 = 16 << 20;
-
-/// How the names of files begin that are about to be written; one that was killed leaves them.
-pub(super) const TEMPORARY: &str = ".callsheet-";
-
-/// How many characters follow, which are chosen by chance.
-const RANDOM: usize = 6;
 
 /// The files of a sprint, relative to the root.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +87,7 @@ fn below(root: &Path, directory: &str) -> Vec<String> {
             let path = format!("{path}/{name}");
             if kind.is_dir() && name != ".git" {
                 open.push((entry.path(), path));
-            } else if kind.is_file() && !name.starts_with(TEMPORARY) {
+            } else if kind.is_file() && !is_left(&name) {
                 found.push(path);
             }
         }
@@ -165,16 +160,12 @@ pub(super) fn clear_left(root: &Path, home: &Path, files: Files<'_>) -> Result<(
 /// Removes what somebody left who was killed while writing here; nobody else is writing.
 fn clear(root: &Root, path: &str) {
     let above = path.rsplit_once('/').map_or(".", |(above, _)| above);
-    let Ok(directory) = root.confine(above) else {
+    let Ok(directory) = Below::open(root, above) else {
         return;
     };
-    let is_ours = |name: &str| {
-        let random = name.strip_prefix(TEMPORARY);
-        random.is_some_and(|random| random.len() == RANDOM)
-    };
-    let left = root.list_where(above, is_ours);
+    let left = root.list_where(above, is_left);
     for name in left.map_or_else(|_| Vec::new(), |listing| listing.names) {
-        let _ = std::fs::remove_file(directory.join(name));
+        let _ = directory.remove(&name);
     }
 }
 
@@ -224,7 +215,7 @@ pub(super) fn bring(
 /// Returns a path in the same directory that nothing has.
 fn beside(root: &Root, path: &str) -> Result<String, String> {
     let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let directory = make(root, above)?;
+    let directory = Below::make(root, above).map_err(|why| why.to_string())?;
     Ok(format!("{above}/{}", free_name(&directory, name)))
 }
 

@@ -86,6 +86,12 @@ impl TextRule {
             Self::Utf8 | Self::Named => Reason::NotUtf8,
             Self::NoNul => Reason::Binary,
         };
+        // Of what is not plain ASCII, the standard library looks at every byte; copying is far cheaper than that.
+        if !bytes.is_ascii()
+            && let Ok(text) = simdutf8::basic::from_utf8(&bytes)
+        {
+            return Ok(text.to_owned());
+        }
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let refusal = Refusal::new(reason).of_size(size);

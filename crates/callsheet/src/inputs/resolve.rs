@@ -9,7 +9,7 @@ mod walk;
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
-use rustix::fd::OwnedFd;
+pub(super) use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,11 @@ impl Folder {
             Err(refusal) if refusal.reason == Reason::Missing => Ok(None),
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// Opens a folder below this one for somebody who works in it.
+    pub(super) fn open_directory(&self, relative: &str) -> Result<OwnedFd, Refusal> {
+        self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)
     }
 
     /// Reads a file by its path relative to the root.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::glob::Globs;
 use super::path::{self, Located};
 use super::readings::{Answer, FolderReadings, Readings, Walk};
-use super::resolve::{self, Folder, Found, Listing};
+use super::resolve::{self, Folder, Found, Listing, OwnedFd};
 use crate::observe::Question;
 use crate::omission::{Reason, Refusal};
 use crate::template::TemplateSet;
@@ -296,6 +296,15 @@ impl Root {
     pub fn confine(&self, relative: &str) -> Result<PathBuf, Refusal> {
         match &self.ground {
             Ground::Disk(folder) => folder.confine(relative),
+            Ground::Sealed(_) => Err(Readings::unknown()),
+            Ground::Nothing => Err(Refusal::new(Reason::Missing)),
+        }
+    }
+
+    /// Opens a folder below the root for somebody who works in it; no link leads out on the way.
+    pub fn open_directory(&self, relative: &str) -> Result<OwnedFd, Refusal> {
+        match &self.ground {
+            Ground::Disk(folder) => folder.open_directory(relative),
             Ground::Sealed(_) => Err(Readings::unknown()),
             Ground::Nothing => Err(Refusal::new(Reason::Missing)),
         }

@@ -90,11 +90,7 @@ pub fn read(name: &str, root: &Root) -> Result<Recipe, Error> {
 }
 
 fn bad(path: String, refusal: &Refusal) -> Error {
-    let mut detail = refusal.reason.sentence().to_owned();
-    if !refusal.detail.is_empty() {
-        detail = format!("{detail}: {}", refusal.detail);
-    }
-    Error::new(ErrorKind::BadRecipe, detail).at(path, None)
+    Error::new(ErrorKind::BadRecipe, refusal.to_string()).at(path, None)
 }
 
 /// Makes the error of a name that nothing has, with the names that would have been found.

@@ -1,5 +1,7 @@
 //! Boards on a real disk: where they are found, links, modes, and what somebody writes in between.
 
+use std::path::PathBuf;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
