@@ -271,7 +271,7 @@ fn an_event_that_was_changed_is_named() {
     let id = seal(&project, "you");
     database(&project)
         .execute(
-            "update event set payload = replace(payload, 'review', 'reviev')",
+            "update event set payload = replace(payload, 'is sealed', 'is seaked')",
             [],
         )
         .unwrap();
