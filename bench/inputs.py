@@ -161,6 +161,17 @@ def make_tree(root: Path) -> None:
             (folder / f"{rng.choice(WORDS)}_{nth}.{ending}").write_text(source(rng, lines, size))
 
 
+def make_many(root: Path, files: int) -> None:
+    """Makes a source tree of small files that share words and no lines."""
+    (root / ".git").mkdir()
+    for number in range(files):
+        folder = root / f"d{number // 1000:03}"
+        folder.mkdir(exist_ok=True)
+        chance = random.Random(number)
+        lines = [" ".join(chance.choices(WORDS, k=9)) for _ in range(6)]
+        (folder / f"f{number % 1000:03}.rs").write_text(f"// file {number}\n" + "\n".join(lines) + "\n")
+
+
 def prepared(root: Path, make: Callable[[Path], None]) -> Path:
     """Returns the folder `root`, made by `make` unless it stands there whole."""
     mark = root.with_suffix(".version")

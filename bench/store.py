@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+import inputs
 from measure import Contender, measure, table
 from programs import BENCH, WORK, say
 
@@ -28,7 +29,7 @@ def store(ours: Path, runs: int, quick: bool, verbose: bool) -> None:
     try:
         with server() as environment:
             subprocess.run(command, cwd=ROOT, env=environment, check=True)
-        for title, contenders in programs_on(ours, folder / "corpus"):
+        for title, contenders in [*programs_on(ours, folder / "corpus"), many_files(ours, 10_000 if quick else 100_000)]:
             say(f"measuring {title}")
             measure(contenders, runs, None)
             print(table(title, contenders), end="\n\n", flush=True)
@@ -98,4 +99,19 @@ def programs_on(ours: Path, project: Path) -> Iterator[tuple[str, list[Contender
     yield "find", [
         Contender(floor, function=lambda: run("--version")),
         *(Contender(name, function=lambda words=words: run(*words), floor=floor) for name, words in kinds),
+    ]
+
+
+def many_files(ours: Path, files: int) -> tuple[str, list[Contender]]:
+    """Gives one prompt of very many small files, packed and sealed; each turn begins without a store."""
+    project = inputs.prepared(WORK / f"many-{files}", lambda root: inputs.make_many(root, files))
+
+    def pack(*words: str) -> None:
+        shutil.rmtree(project / ".callsheet", ignore_errors=True)
+        subprocess.run([str(ours), "pack", *words], cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+    floor = "callsheet pack"
+    return f"seal {files:,} files", [
+        Contender(floor, function=lambda: pack(), most_runs=3),
+        Contender("callsheet pack --seal", function=lambda: pack("--seal"), floor=floor, target=5, most_runs=3),
     ]
