@@ -290,6 +290,7 @@ impl Killing {
         let known = [
             ".gitignore",
             "callsheet.db",
+            "callsheet.db-reserve",
             "repository.lock",
             "runs",
             "worktrees",
