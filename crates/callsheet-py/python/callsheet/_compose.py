@@ -147,11 +147,12 @@ def build_prompt_system_append(
         Error: The text is over the limit; it is a `ValueError`.
     """
     input: dict[str, Any] = {"command_name": command_name, "story_keys": _listed("story_keys", story_keys)}
-    for name, flag in (
+    flags: tuple[tuple[str, Any], ...] = (
         ("include_project_context", include_project_context),
         ("include_discovery", include_discovery),
         ("include_tech_spec", include_tech_spec),
-    ):
+    )
+    for name, flag in flags:
         if type(flag) is not _Default:
             input[name] = bool(flag)
     if additional_files is not None:
