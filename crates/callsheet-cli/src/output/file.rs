@@ -129,26 +129,6 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Fai
     .map(|_| ())
 }
 
-/// Writes a file of a project whole or not at all; no link leads out of it.
-pub(crate) fn write_below(root: &Root, path: &str, text: &str) -> Result<(), Failure> {
-    below::write(root, path, text.as_bytes()).map_err(|why| unwritten(path, why))
-}
-
-/// Makes a directory of a project; no link leads out of it.
-pub(crate) fn make_below(root: &Root, path: &str) -> Result<Below, Failure> {
-    Below::make(root, path).map_err(|why| unwritten(path, why))
-}
-
-/// Returns the failure of a file of a project that is not written.
-pub(crate) fn unwritten(path: &str, why: Unwritten) -> Failure {
-    match why {
-        Unwritten::Failed(cause) => Failure::refused(&format!("cannot write `{path}`"), &cause),
-        why @ Unwritten::Refused(_) => {
-            Failure::missing(format!("`{path}` {why}; nothing was written to it"))
-        }
-    }
-}
-
 /// Does the same with what comes piece by piece; returns how many bytes that was.
 pub(crate) fn write_file_with(
     path: &Path,
@@ -184,6 +164,26 @@ pub(crate) fn write_file_with(
     file.persist(&target)
         .map_err(|error| refused(&error.error))?;
     Ok(bytes)
+}
+
+/// Writes a file of a project whole or not at all; no link leads out of it.
+pub(crate) fn write_below(root: &Root, path: &str, text: &str) -> Result<(), Failure> {
+    below::write(root, path, text.as_bytes()).map_err(|why| unwritten(path, why))
+}
+
+/// Makes a directory of a project; no link leads out of it.
+pub(crate) fn make_below(root: &Root, path: &str) -> Result<Below, Failure> {
+    Below::make(root, path).map_err(|why| unwritten(path, why))
+}
+
+/// Returns the failure of a file of a project that is not written.
+pub(crate) fn unwritten(path: &str, why: Unwritten) -> Failure {
+    match why {
+        Unwritten::Failed(cause) => Failure::refused(&format!("cannot write `{path}`"), &cause),
+        why @ Unwritten::Refused(_) => {
+            Failure::missing(format!("`{path}` {why}; nothing was written to it"))
+        }
+    }
 }
 
 /// Opens what is written to and never replaced: stdout, an open file, a terminal, a pipe.
