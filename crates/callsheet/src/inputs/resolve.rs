@@ -105,8 +105,7 @@ impl Folder {
 
     /// Opens a folder below this one, if there is one; no link leads out on the way.
     pub(super) fn find_below(&self, relative: &str) -> Result<Option<Self>, Refusal> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        match self.open_beneath(relative.as_ref(), flags) {
+        match self.open_directory(relative) {
             Ok(folder) => Ok(Some(Self {
                 real: self.real.join(relative),
                 folder,
@@ -224,7 +223,7 @@ impl Folder {
         relative: &str,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Listing, Refusal> {
-        let folder = self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let folder = self.open_directory(relative)?;
         let mut listing = Listing::default();
         for entry in Dir::new(folder).map_err(refusal)? {
             let entry = entry.map_err(refusal)?;
@@ -265,8 +264,7 @@ impl Folder {
 
     /// Tells whether a folder of that name stands below the root.
     pub(super) fn has_folder(&self, relative: &str) -> bool {
-        self.open_beneath(relative.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)
-            .is_ok()
+        self.open_directory(relative).is_ok()
     }
 
     /// Finds the files that the globs name, honouring `.gitignore` and `.promptignore` below the root.
