@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::failure::Failure;
 use crate::output::{Look, Output, write_file};
-use crate::project::Project;
+use crate::project::{Preference, Project};
 use crate::run::AGENTS;
 
 /// Run a whole sprint of five stories in a small project, with agents that need no model
@@ -65,11 +65,14 @@ impl Args {
     }
 }
 
-/// Makes sure that a demo keeps what it makes in a file of its own.
-fn own_store(project: &mut Project, out: Output) {
+/// Opens the project of a demo, which keeps what it makes in a file of its own.
+fn own_project(folder: &Path, out: Output) -> Result<Project, Failure> {
+    let built_in = false;
+    let mut project = Project::find(Some(folder), Preference { built_in, out })?;
     if project.settings.store.take().is_some() {
         out.note("the demo seals into a file of its own; `CALLSHEET_STORE` is not used");
     }
+    Ok(project)
 }
 
 /// Tells the story on stdout, which a document has for itself.

@@ -12,13 +12,13 @@ use callsheet_run::sandbox::Place;
 use callsheet_store::{Id, RunKind};
 use serde_json::{Value, json};
 
-use super::{demo_files, heading, own_store, say, write_files};
+use super::{demo_files, heading, own_project, say, write_files};
 use crate::commands::exec::{Errand, Texts};
 use crate::commands::init::{SETTINGS, set_up};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Look, Output, Talk, write_file};
-use crate::project::{Preference, Project};
+use crate::project::Project;
 use crate::settings::FILE;
 use crate::{report, sandbox, store};
 
@@ -135,14 +135,7 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
     make_project(folder)?;
     let shown = folder.display();
     say(out, &format!("A small project stands in {shown}\n\n"))?;
-    let mut project = Project::find(
-        Some(folder),
-        Preference {
-            built_in: false,
-            out,
-        },
-    )?;
-    own_store(&mut project, out);
+    let project = own_project(folder, out)?;
     let (mut documents, mut ids) = (Vec::new(), Vec::new());
     for (number, step) in STEPS.iter().enumerate() {
         let mut composed = step.compose(folder, &project)?;

@@ -9,12 +9,12 @@ use callsheet_run::git;
 use callsheet_store::block_on;
 use serde_json::{Value, json};
 
-use super::{demo_files, heading, own_store, say, write_files};
+use super::{demo_files, heading, own_project, say, write_files};
 use crate::commands::init::{SETTINGS, set_up};
 use crate::commands::sprint::{report, run};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, write_file};
-use crate::project::{Preference, Project};
+use crate::project::Project;
 use crate::settings::FILE;
 use crate::store;
 
@@ -59,14 +59,7 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
             "A to-do list in shell, with five stories in two epics, is in {shown}\n{who} through all phases of a sprint:\n"
         ),
     )?;
-    let mut project = Project::find(
-        Some(folder),
-        Preference {
-            built_in: false,
-            out,
-        },
-    )?;
-    own_store(&mut project, out);
+    let project = own_project(folder, out)?;
     let ran = run::all(&project, runner.unwrap_or(RUNNER), out)?;
     let is_as_played = runner.is_none() && is_as_played(&ran.report);
     let next = next(&project, &ran.report)?;
