@@ -68,12 +68,10 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
         steps.push(("wrote", FILE));
     }
     for folder in [RECIPES, TEMPLATES] {
-        if opened.has(folder) {
-            steps.push(("kept", folder));
-        } else {
-            make_below(&opened, folder)?;
-            steps.push(("made", folder));
-        }
+        let did = if opened.has(folder) { "kept" } else { "made" };
+        // What is there may be a link that leads out, and is then nothing of the project.
+        make_below(&opened, folder)?;
+        steps.push((did, folder));
     }
     let old = match opened.read(".gitignore") {
         Ok(bytes) => String::from_utf8(bytes)

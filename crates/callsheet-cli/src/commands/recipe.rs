@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, one_line, write_below};
+use crate::output::{Output, make_below, one_line, write_below};
 use crate::project::{Found, Project, RECIPES};
 use crate::report::verdict;
 use crate::table::{Align, Table};
@@ -180,6 +180,7 @@ fn eject(project: &Project, name: &str, copy: &str, out: Output) -> Result<ExitC
     }
     let shown = format!("{RECIPES}/{copy}");
     let root = project.open()?;
+    make_below(&root, RECIPES)?;
     if root.has(&shown) {
         return Err(
             Failure::input(format!("`{shown}` exists already; nothing was changed"))

@@ -198,19 +198,14 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     let outside = project.outside().join("other");
     symlink("../other", project.path("callsheet")).unwrap();
     insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "pack", "--as", "mine"]), @"
-    exit: 2
+    exit: 3
     --- stderr
-    error: `callsheet/recipes/mine` exists already; nothing was changed
-    hint: name the copy with `--as NAME`
+    error: `callsheet/recipes` leads out of the root: through a link; nothing was written to it
     ");
     insta::assert_snapshot!(project.callsheet(&["init"]), @"
-    exit: 0
+    exit: 3
     --- stderr
-    wrote callsheet.toml
-    kept  callsheet/recipes/
-    kept  callsheet/templates/
-    added .callsheet/ to .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    error: `callsheet/recipes` leads out of the root: through a link; nothing was written to it
     ");
     std::fs::remove_file(project.path("callsheet")).unwrap();
     symlink("../other", project.path(".callsheet")).unwrap();
