@@ -7,6 +7,7 @@ mod assignment;
 mod cli;
 mod commands;
 mod failure;
+mod index;
 mod input;
 mod live;
 mod options;

@@ -60,6 +60,11 @@ pub(crate) fn parse(text: &str, now: i64) -> Result<i64, Failure> {
     })
 }
 
+/// Reads a time that an option may have.
+pub(crate) fn option(text: Option<&str>) -> Result<Option<i64>, Failure> {
+    text.map(|text| parse(text, now())).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,16 +2,16 @@
 //!
 //! Nothing here happens by itself.
 
-use std::collections::BTreeSet;
-
 use callsheet::Event;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::db::{Dialect, Tx, Value};
 use crate::project::Project;
-use crate::prompt::{Edge, HIDDEN, guard};
-use crate::{Id, Store, StoreError, body, event, id, search};
+use crate::prompt::guard;
+use crate::role::HIDDEN;
+use crate::search::index;
+use crate::{Id, Store, StoreError, event, id};
 
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
@@ -20,13 +20,13 @@ pub(crate) const COLLECTED: &str = "prompt:collected";
 const TABLES: &[&str] = &[
     "body",
     "document",
-    "edge",
-    "leaf",
     "part",
+    "passage",
     "prompt",
     "prompt_source",
     "slot",
     "source",
+    "trigram",
 ];
 
 /// Which prompts stay, besides those that a run was given.
@@ -171,21 +171,20 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes out of the index what no prompt shows any more.
+/// Removes the passages that no prompt of their project shows any more, from the index too.
 fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    let sql = format!("select distinct body from part where roles not in {HIDDEN}");
-    let mut shown = BTreeSet::new();
-    for row in tx.query(&sql, &[])? {
-        shown.insert(row.int(0)?);
-    }
-    let dropped = search::retain_leaves(tx, |body| shown.contains(&body))?;
-    let bodies = dropped.iter().flat_map(Edge::sections);
-    let bodies: BTreeSet<i64> = bodies.copied().collect();
-    let bodies: Vec<i64> = bodies.into_iter().collect();
-    let names = body::names(tx, &bodies)?;
-    for edge in dropped {
-        let name = edge.map(|key| names.get(key).copied()).name();
-        tx.execute("delete from edge where name = $1", &[name.into()])?;
-    }
+    let shown = |body: &str| {
+        format!(
+            "exists (select 1 from part a join line l on l.key = a.line where a.body = {body} \
+            and l.project = passage.project and a.roles not in {HIDDEN})"
+        )
+    };
+    let loose = format!(
+        "run is null and (not {} or next is not null and not {})",
+        shown("passage.body"),
+        shown("passage.next")
+    );
+    index::remove(tx, &format!("select key from passage where {loose}"))?;
+    tx.execute(&format!("delete from passage where {loose}"), &[])?;
     Ok(())
 }

@@ -29,6 +29,7 @@ pub(crate) mod profile;
 pub(crate) mod prompts;
 pub(crate) mod proof;
 pub(crate) mod recipe;
+pub(crate) mod reindex;
 pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod run;

@@ -53,15 +53,10 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let now = time::now();
-        let when = |text: &Option<String>| {
-            let text = text.as_deref();
-            text.map(|text| time::parse(text, now)).transpose()
-        };
         let mut filter = PromptFilter {
             recipe: self.recipe.clone(),
-            since: when(&self.since)?,
-            until: when(&self.until)?,
+            since: time::option(self.since.as_deref())?,
+            until: time::option(self.until.as_deref())?,
             ..PromptFilter::default()
         };
         let files = Globs::new(&self.file)?;

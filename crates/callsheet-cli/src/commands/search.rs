@@ -10,12 +10,9 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
 use crate::output::{Output, one_line};
-use crate::progress;
 use crate::project::Project;
 use crate::store::{self, Opened};
-
-/// So many bytes of logs go into the index in one go.
-const STEP: usize = 4 << 20;
+use crate::{index, time};
 
 /// Search sealed prompts and logs by words, the best first
 ///
@@ -26,11 +23,15 @@ const STEP: usize = 4 << 20;
 Examples:
   callsheet search session token
   callsheet search src/login.rs --limit 3
-  callsheet search 'never push' --json")]
+  callsheet search 'never push' --since 7d --json")]
 pub(crate) struct Args {
     /// The words
     #[arg(value_name = "TEXT", required = true)]
     text: Vec<String>,
+
+    /// Only in prompts and runs since then: `7d`, `12h`, `2026-11-01` or `2026-11-01T18:30`, in UTC
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
 
     /// How many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -40,18 +41,22 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let text = self.text.join(" ");
+        let since = time::option(self.since.as_deref())?;
         let opened = store::open(project)?;
-        index_logs(project, &opened, out)?;
+        index::catch_up(project, &opened, out)?;
         let limit = self.limit as usize;
-        let found = block_on(opened.store.search(&opened.project, &text, limit))?;
+        let search = opened.store.search(&opened.project, &text, limit, since);
+        let found = block_on(search)?;
         let mut manifests = BTreeMap::new();
         let hits: Vec<Found> = found
+            .hits
             .into_iter()
             .map(|hit| Found::new(&opened, hit, &mut manifests))
             .collect::<Result<_, Failure>>()?;
         if out.json {
             let hits: Vec<Value> = hits.iter().map(Found::document).collect();
-            out.document(&json!({"schema": "callsheet.search/1", "hits": hits}))?;
+            let document = json!({"schema": "callsheet.search/1", "hits": hits, "more": found.more});
+            out.document(&document)?;
         } else {
             for hit in &hits {
                 out.text(&hit.line())?;
@@ -61,23 +66,11 @@ impl Args {
             out.say("nothing was found");
             return Ok(ExitCode::from(NEGATIVE));
         }
+        if found.more && !out.json {
+            out.note("there are more; `--limit N` shows more of them, `--since TIME` only the newer ones");
+        }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Puts what is new in the logs into the index; a store that cannot be written is searched as it is.
-fn index_logs(project: &Project, opened: &Opened, out: Output) -> Result<(), Failure> {
-    if block_on(opened.store.unindexed_records())? == 0 {
-        return Ok(());
-    }
-    let Ok(writer) = store::open_to_write(project) else {
-        out.note("the store cannot be written; the newest log records are not searched");
-        return Ok(());
-    };
-    progress::during("indexing logs", || {
-        while block_on(writer.store.index_logs(STEP))? > 0 {}
-        Ok(())
-    })
 }
 
 /// A hit, and the section that it is in.

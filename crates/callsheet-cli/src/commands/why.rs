@@ -17,7 +17,7 @@ use crate::options::{BudgetArgs, InputArgs};
 use crate::output::{Output, one_line};
 use crate::project::Project;
 use crate::target::{self, Target};
-use crate::{store, time};
+use crate::{index, store, time};
 
 /// So many places of a text are shown in each of many prompts.
 const PLACES_EACH: usize = 3;
@@ -54,6 +54,10 @@ pub(crate) struct Args {
     /// The source map of the prompt in the file
     #[arg(long, value_name = "FILE")]
     source_map: Option<PathBuf>,
+
+    /// Only sealed prompts since then, without a target: `7d`, `12h`, `2026-11-01` or `2026-11-01T18:30`, in UTC
+    #[arg(long, value_name = "TIME", conflicts_with = "target")]
+    since: Option<String>,
 
     /// How many sealed prompts are told, without a target
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -155,12 +159,12 @@ impl Args {
             ));
         };
         self.input.refuse_for_sealed()?;
+        let since = time::option(self.since.as_deref())?;
         let opened = store::open(project)?;
-        let found = block_on(
-            opened
-                .store
-                .carriers(&opened.project, text, self.limit as usize),
-        )?;
+        index::catch_up(project, &opened, out)?;
+        let limit = self.limit as usize;
+        let look = opened.store.carriers(&opened.project, text, limit, since);
+        let found = block_on(look)?;
         let mut documents = Vec::new();
         for carrier in &found.prompts {
             let (prompt, whole, map) = (&carrier.prompt, &carrier.text, &carrier.source_map);
@@ -193,18 +197,11 @@ impl Args {
         if out.json {
             let (prompts, more) = (documents, found.more);
             out.document(&json!({"schema": "callsheet.why/1", "prompts": prompts, "more": more}))?;
-        } else if found.more && !found.prompts.is_empty() {
-            out.note("there are more prompts; `--limit N` tells more");
+        } else if found.more {
+            out.note("there are more prompts; `--limit N` tells more, `--since TIME` only the newer ones");
         }
         if found.prompts.is_empty() {
-            let some = if found.more {
-                "of those that were looked at "
-            } else {
-                ""
-            };
-            return Err(Failure::negative(format!(
-                "no sealed prompt {some}carried this text"
-            )));
+            return Err(Failure::negative("no sealed prompt carried this text"));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! Prompts as a project makes them: much the same from one to the next, but for the task and what was observed.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use callsheet::inputs::Disk;
@@ -102,13 +103,13 @@ fn digest(number: usize) -> String {
 }
 
 impl Corpus {
-    /// Seals prompts whose texts come from files.
-    pub(crate) fn of_files(place: &Place, count: usize) -> Self {
+    /// Seals prompts whose texts come from files, those of some numbers.
+    pub(crate) fn of_files(place: &Place, numbers: Range<usize>) -> Self {
         let folder = Folder::from([
             ("recipe.toml".to_owned(), RECIPE.to_owned()),
             ("system.md".to_owned(), Chance::new(7).prose(3000)),
         ]);
-        let files = write_files(&place.folder);
+        let files = write_files(&place.folder, numbers.start == 0);
         write_recipe(&place.folder, &folder);
         let recipe = Recipe::parse("bench", RECIPE_FOLDER, folder).unwrap();
         let make = |number: usize| {
@@ -122,7 +123,7 @@ impl Corpus {
             let file = &files[chance.below(FILES)];
             change_line(file, &mut chance);
         };
-        Self::make(place, count, &recipe, make, change)
+        Self::make(place, numbers, &recipe, make, change)
     }
 
     /// Seals prompts whose texts all come in the input document.
@@ -139,12 +140,26 @@ impl Corpus {
             let inputs = Inputs::new(Disk::watched().open(&place.folder).unwrap());
             (json!({"context": context}), inputs)
         };
-        Self::make(place, count, recipe, make, |_| {})
+        Self::make(place, 0..count, recipe, make, |_| {})
+    }
+
+    /// Seals prompts of about 4 kB that share nothing.
+    pub(crate) fn of_noise(place: &Place, count: usize) -> Self {
+        let recipe = recipe::built_in("layers").unwrap().unwrap();
+        let make = |number: usize| {
+            let text = Chance::new(number as u64 + 4_000_000).noise(4000);
+            let inputs = Inputs::new(Disk::watched().open(&place.folder).unwrap());
+            (
+                json!({"context": [{"name": "notes", "content": text}]}),
+                inputs,
+            )
+        };
+        Self::make(place, 0..count, recipe, make, |_| {})
     }
 
     fn make(
         place: &Place,
-        count: usize,
+        numbers: Range<usize>,
         recipe: &Recipe,
         input: impl Fn(usize) -> (Value, Inputs) + Sync,
         change: impl Fn(usize),
@@ -158,23 +173,27 @@ impl Corpus {
             input: &input,
         };
         let (mut raw, mut old) = (0, None);
+        let Range { start, end } = numbers;
         let making = timed(|| {
-            for from in (0..count).step_by(STEADY) {
+            for from in numbers.step_by(STEADY) {
                 change(from);
-                raw += maker.some(from..count.min(from + STEADY));
-                if old.is_none() && from >= count / 2 {
+                raw += maker.some(from..end.min(from + STEADY));
+                if old.is_none() && from - start >= (end - start) / 2 {
                     old = Some(maker.composed(from).0);
                 }
             }
         });
+        let indexing = timed(|| while !block_on(store.index(&project, 4 << 20)).unwrap() {});
         eprintln!(
-            "{}: {count} prompts sealed in {:.0} s",
+            "{}: {} prompts sealed in {:.0} s, indexed in {:.0} s",
             place.database.name(),
-            making.as_secs_f64()
+            end - start,
+            making.as_secs_f64(),
+            indexing.as_secs_f64()
         );
-        let last = maker.composed(count - 1).0;
+        let last = maker.composed(end - 1).0;
         Self {
-            count,
+            count: end,
             raw,
             old: old.unwrap(),
             last,
@@ -200,7 +219,7 @@ impl<I: Fn(usize) -> (Value, Inputs) + Sync> Maker<'_, I> {
     }
 
     /// Composes and seals some prompts on a few threads; returns how many bytes they have.
-    fn some(&self, numbers: std::ops::Range<usize>) -> u64 {
+    fn some(&self, numbers: Range<usize>) -> u64 {
         let one = |number: usize| {
             let (composition, seal) = self.composed(number);
             let (_, new) = block_on(self.store.seal(self.project, seal)).unwrap();
@@ -221,8 +240,8 @@ impl<I: Fn(usize) -> (Value, Inputs) + Sync> Maker<'_, I> {
     }
 }
 
-/// Writes the files of a project: source, and every fourth one documentation.
-fn write_files(root: &Path) -> Vec<PathBuf> {
+/// Returns the files of a project, source and every fourth one documentation, and writes them where they are not there yet.
+fn write_files(root: &Path, anew: bool) -> Vec<PathBuf> {
     let mut chance = Chance::new(9);
     let mut file = |nth: usize| {
         let size = 3000 + chance.below(2000);
@@ -235,8 +254,10 @@ fn write_files(root: &Path) -> Vec<PathBuf> {
             )
         };
         let path = root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        if anew {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+        }
         path
     };
     (0..FILES).map(&mut file).collect()

@@ -138,12 +138,25 @@ impl Settings {
         if is_file && self.folder.is_some() {
             place = place.kept();
         }
-        let corpus = Corpus::of_files(&place, self.either(10_000, 500));
-        if self.wants("size") {
-            size::run(self, folder, &place, &corpus);
+        let sizes: &[usize] = match (self.wants("find"), self.quick) {
+            (_, true) => &[100, 500],
+            (true, false) => &[1_000, 10_000, 100_000],
+            (false, false) => &[10_000],
+        };
+        let (mut from, mut raw, mut found) = (0, 0, Vec::new());
+        for &size in sizes {
+            let mut corpus = Corpus::of_files(&place, from..size);
+            (from, raw) = (size, raw + corpus.raw);
+            corpus.raw = raw;
+            if self.wants("size") && size == self.either(10_000, 500) {
+                size::run(self, folder, &place, &corpus);
+            }
+            if self.wants("find") {
+                found.push((size, find::run(&place, &corpus)));
+            }
         }
         if self.wants("find") {
-            find::run(&place, &corpus);
+            find::print_growth(&place, &found);
         }
     }
 }

@@ -39,6 +39,13 @@ pub(crate) fn median(times: &[Duration]) -> Duration {
     sorted[sorted.len() / 2]
 }
 
+/// Returns the time that 95 of 100 do not exceed.
+pub(crate) fn p95(times: &[Duration]) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    sorted[(sorted.len() * 95).div_ceil(100) - 1]
+}
+
 /// Returns the longest time.
 pub(crate) fn worst(times: &[Duration]) -> Duration {
     times.iter().copied().max().unwrap()

@@ -17,18 +17,22 @@ const WORDS: [&str; 48] = [
 /// Numbers that look like chance and are not.
 pub(crate) struct Chance(u64);
 
+fn mix(mut word: u64) -> u64 {
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
 impl Chance {
+    /// Returns the numbers of a seed; those of the next seed have nothing to do with them.
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        Self(mix(seed.wrapping_mul(0xd129_0ddf_53fb_92b9)))
     }
 
     /// Returns a number below another.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) % end as u64) as usize
+        (mix(self.0) % end as u64) as usize
     }
 
     pub(crate) fn word(&mut self) -> &'static str {
@@ -71,6 +75,18 @@ impl Chance {
             4 => format!("    {b}.insert(\"{a}\".to_owned(), Section::from({n}));"),
             _ => "}\n".to_owned(),
         }
+    }
+
+    /// Returns words that no other text has, about so many bytes.
+    pub(crate) fn noise(&mut self, size: usize) -> String {
+        let mut text = String::new();
+        while text.len() < size {
+            for _ in 0..3 + self.below(7) {
+                text.push(char::from(b'a' + self.below(26) as u8));
+            }
+            text.push(' ');
+        }
+        text
     }
 
     /// Returns lines that look like source, about so many bytes.

@@ -51,14 +51,14 @@ alter table document alter column packed set storage external;
 
 create index document_of_base on document (base);
 
--- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections. Every prompt of
--- the line from the first to the last one does.
+-- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections,
+-- 16 seam that reaches over a section. Every prompt of the line from the first to the last one does.
 create table part (
   body bigint not null references body (key),
   line bigint not null references line (key),
   first bigint not null,
   last bigint not null check (first <= last),
-  roles bigint not null check (roles between 1 and 15),
+  roles bigint not null check (roles between 1 and 31),
   primary key (body, line, first)
 );
 

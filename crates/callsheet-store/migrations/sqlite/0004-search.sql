@@ -1,26 +1,36 @@
--- What can be searched. A leaf is what a prompt brought that no prompt before it had: which texts, and which places where they
--- meet, with a sieve that tells which groups of three characters they have.
-create table leaf (
-  key integer primary key,
-  holders blob not null,
-  sieve blob not null
+-- What can be found. A passage is a section that prompts of a project show (`body`), or what stands around a boundary of
+-- sections (`seam`, with the section before it and the one after it), or some records of a log (`run`, from `first` to `last`).
+create table passage (
+  key integer primary key autoincrement,
+  project integer not null references project (key),
+  body integer references body (key),
+  next integer references body (key),
+  seam text,
+  run integer references run (key),
+  first integer,
+  last integer,
+  check ((body is null) <> (run is null)),
+  check (body is not null or next is null and seam is null),
+  check (next is null or seam is not null),
+  check ((run is null) = (first is null) and (run is null) = (last is null))
 ) strict;
 
--- Places where texts meet that are in some leaf, but for those that came with a new text and were in no other prompt since.
-create table edge (
-  name blob primary key
-) strict, without rowid;
+create index passage_of_body on passage (project, body, next) where body is not null;
+create index passage_of_next on passage (next) where next is not null;
+create unique index passage_of_run on passage (run, first) where run is not null;
 
--- Pieces of logs, from a record on, with sieves of their words.
-create table log_leaf (
-  run integer not null references run (key),
-  start integer not null check (start > 0),
-  sieve blob not null,
-  primary key (run, start)
+-- How far the index of a project reaches: it has all passages up to `through`, and the logs of all runs up to `runs`.
+create table search_index (
+  project integer primary key references project (key),
+  version integer not null,
+  through integer not null,
+  runs integer not null
 ) strict;
 
--- How many log records of a run are in the index.
-create table indexed (
-  run integer primary key references run (key),
-  records integer not null check (records >= 0)
-) strict;
+-- The inverted index: which passage has which trigrams, each hashed together with its project and how often it is there.
+create virtual table trigram using fts5 (
+  hashes, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+);
+
+-- The same as rows, for whoever compares it with the texts.
+create virtual table trigram_row using fts5vocab (trigram, instance);

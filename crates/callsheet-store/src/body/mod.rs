@@ -116,19 +116,6 @@ pub(crate) fn find_all(
     found.collect()
 }
 
-/// Returns the fingerprints of bodies, by their keys.
-pub(crate) fn names(
-    tx: &mut dyn Tx,
-    keys: &[i64],
-) -> Result<BTreeMap<i64, Fingerprint>, StoreError> {
-    let keys = keys.iter().map(|key| (*key).into());
-    let rows = query_in(tx, &[], keys, |list| {
-        format!("select key, fingerprint from body where key in {list}")
-    })?;
-    let found = rows.iter().map(|row| Ok((row.int(0)?, name(row, 1)?)));
-    found.collect()
-}
-
 /// What a new text may be kept as a difference to.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Likes<'a> {

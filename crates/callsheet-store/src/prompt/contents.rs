@@ -1,4 +1,4 @@
-//! What a seal holds: its texts and what each is in the prompt, where they meet, and what went in.
+//! What a seal holds: its texts and what each is in the prompt, what stands around their boundaries, and what went in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use callsheet::manifest::Manifest;
 use callsheet::seal::SealedInputs;
 use callsheet::{Fingerprint, Seal};
 
-use super::edge::{self, Edge};
-use super::{FRAME, INPUT, SECTION, TOOL};
+use super::notes::Keys;
+use crate::passage::{self, Passage, Seam};
+use crate::role::{FRAME, INPUT, SEAM, SECTION, TOOL};
 
 /// What a seal holds, by what it is in the prompt.
 pub(super) struct Contents {
@@ -16,8 +17,8 @@ pub(super) struct Contents {
     pub(super) texts: BTreeMap<Fingerprint, Part>,
     /// The input document.
     pub(super) input: Fingerprint,
-    /// What stands where its sections meet.
-    pub(super) edges: Vec<Edge<Fingerprint>>,
+    /// What stands around the boundaries of its sections.
+    seams: Vec<Seam>,
     /// The names of everything that went in.
     pub(super) sources: BTreeSet<String>,
 }
@@ -36,7 +37,7 @@ impl Contents {
         let mut contents = Self {
             texts: BTreeMap::new(),
             input: inputs.input_name(),
-            edges: Vec::new(),
+            seams: Vec::new(),
             sources: sources(seal, &manifest, &inputs)?,
             manifest,
         };
@@ -60,16 +61,16 @@ impl Contents {
         let names = contents.manifest.sections.iter();
         let names = names.map(|section| section.fingerprint);
         let sections: Vec<_> = names.zip(places).collect();
-        contents.edges = edge::edges(&text, &sections);
+        for seam in passage::seams(&text, &sections) {
+            // What a third section says goes with the prompts that have all three.
+            if seam.is_wide {
+                contents.insert(seam.text.into_bytes().into(), SEAM);
+            } else {
+                contents.seams.push(seam);
+            }
+        }
         if contents.manifest.sections.is_empty() && !text.is_empty() {
-            let part = Part {
-                roles: FRAME,
-                place: None,
-                text: text.into_bytes().into(),
-            };
-            let name = Fingerprint::of(&part.text);
-            let known = contents.texts.entry(name).or_insert(part);
-            known.roles |= FRAME;
+            contents.insert(text.into_bytes().into(), FRAME);
         }
         Ok(contents)
     }
@@ -86,10 +87,39 @@ impl Contents {
         }
     }
 
+    /// Adds a text that the seal does not have by itself.
+    fn insert(&mut self, text: Arc<[u8]>, role: i64) {
+        let (name, place) = (Fingerprint::of(&text), None);
+        let roles = 0;
+        let part = self
+            .texts
+            .entry(name)
+            .or_insert(Part { text, roles, place });
+        part.roles |= role;
+    }
+
     /// Returns what a prompt carries, and as what.
     pub(super) fn roles(&self) -> BTreeMap<Fingerprint, i64> {
         let texts = self.texts.iter();
         texts.map(|(name, part)| (*name, part.roles)).collect()
+    }
+
+    /// Returns what can be found of it, by the keys of its texts.
+    pub(super) fn passages(&self, keys: &Keys) -> BTreeSet<Passage> {
+        let shown = self.texts.iter();
+        let shown = shown.filter(|(_, part)| part.roles & (SECTION | FRAME | SEAM) != 0);
+        let sections = shown.filter_map(|(name, _)| {
+            let (body, next, seam) = (*keys.get(name)?, None, None);
+            Some(Passage { body, next, seam })
+        });
+        let seams = self.seams.iter().filter_map(|seam| {
+            Some(Passage {
+                body: *keys.get(&seam.left)?,
+                next: seam.right.and_then(|name| keys.get(&name).copied()),
+                seam: Some(seam.text.clone()),
+            })
+        });
+        sections.chain(seams).collect()
     }
 
     /// Returns the longest section that came from the input.

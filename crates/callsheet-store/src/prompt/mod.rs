@@ -3,9 +3,7 @@
 //! A prompt is sealed once and never changed again. Sealing the same once more gives the same id.
 
 mod contents;
-mod edge;
 pub(crate) mod guard;
-mod indexed;
 mod line;
 mod load;
 mod notes;
@@ -18,26 +16,14 @@ use std::collections::BTreeSet;
 use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
-pub(crate) use edge::{Edge, REACH};
 pub(crate) use load::{Texts, load, told};
+pub(crate) use notes::note_passages;
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 
 use crate::db::{Row, Tx, Value, query_in};
 use crate::project::Project;
 use crate::{Id, Store, StoreError, mark};
-
-/// A body is the text of a section.
-pub(crate) const SECTION: i64 = 1;
-/// A body is something that a prompt was made from.
-pub(crate) const INPUT: i64 = 2;
-/// A body is a tool that goes with a prompt.
-pub(crate) const TOOL: i64 = 4;
-/// A body is all that a prompt without sections shows.
-pub(crate) const FRAME: i64 = 8;
-
-/// The roles of a body that is not shown: it only went in, or is a tool, or both.
-pub(crate) const HIDDEN: &str = "(2, 4, 6)";
 
 /// A sealed prompt, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -59,7 +59,7 @@ pub(crate) fn put(
         contents: &contents,
         keys: &keys,
     };
-    notes.put(tx)?;
+    notes.put(tx, project)?;
     read_again(tx, project, (&prompt, &contents))?;
     let facts = [
         ("id", json!(prompt.id)),

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use callsheet::{Fingerprint, Seal};
 
 use super::contents::Contents;
-use super::indexed::Index;
 use super::load::Texts;
 use super::{COLUMNS, SealedPrompt, read};
 use crate::db::{Dialect, Row, Tx};
 use crate::verify::Audit;
-use crate::{Id, StoreError, body, pack};
+use crate::{Id, StoreError, body, pack, passage};
 
 /// How many rows are looked at in one go, so that memory stays flat.
 const PAGE: i64 = 200;
@@ -48,7 +47,6 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
     verify_loose(tx, audit)?;
     verify_keys(tx, audit)?;
     let damaged = verify_bodies(tx, audit)?;
-    let index = Index::verify(tx, audit, &damaged.keys)?;
     let sql = format!("select {COLUMNS} from prompt p where p.key > $1 order by p.key limit $2");
     let (mut last, mut carried) = (i64::MIN, Carried::default());
     loop {
@@ -71,7 +69,7 @@ pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
                     continue;
                 }
             };
-            for why in verify_prompt(tx, &prompt, (&damaged, &index), &mut carried)? {
+            for why in verify_prompt(tx, &prompt, (&damaged, row.int(9)?), &mut carried)? {
                 audit.find(format!("prompt {}", prompt.id), why);
             }
         }
@@ -98,8 +96,13 @@ fn verify_keys(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError>
     let fits = match tx.dialect() {
         Dialect::Sqlite => {
             let rows = tx.query("select name, seq from sqlite_sequence", &[])?;
-            let is_it = |row: &Row| row.text(0) == Ok("prompt") && row.int(1) == Ok(last);
-            rows.iter().all(is_it) && rows.len() == usize::from(last > 0)
+            let numbers = |name: &str| -> Vec<i64> {
+                let named = rows.iter().filter(|row| row.text(0) == Ok(name));
+                named.filter_map(|row| row.int(1).ok()).collect()
+            };
+            let prompts = if last > 0 { vec![last] } else { Vec::new() };
+            let passages = numbers("passage").len();
+            numbers("prompt") == prompts && rows.len() == prompts.len() + passages && passages < 2
         }
         Dialect::Postgres => {
             let sql = "select pg_catalog.pg_get_serial_sequence('prompt', 'key')";
@@ -124,7 +127,6 @@ fn verify_keys(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError>
 /// Texts that are not what they were.
 #[derive(Default)]
 struct Damaged {
-    keys: BTreeSet<i64>,
     names: BTreeSet<Fingerprint>,
 }
 
@@ -144,7 +146,6 @@ fn verify_bodies(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<Damaged, Stor
             };
             audit.count("texts");
             if let Err((name, why)) = check_body(&row) {
-                damaged.keys.insert(last);
                 damaged.names.extend(name);
                 audit.find(called(tx, last, name)?, why);
             }
@@ -222,7 +223,7 @@ impl Carried {
 fn verify_prompt(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
-    (damaged, index): (&Damaged, &Index),
+    (damaged, project): (&Damaged, i64),
     carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
     let unsure = std::mem::replace(&mut carried.unsure, true);
@@ -248,12 +249,10 @@ fn verify_prompt(
         Ok(contents) => {
             carried.unsure = unsure;
             faults.extend(check_carried(tx, prompt, &contents, carried)?);
-            if contents
-                .edges
-                .iter()
-                .any(|edge| !index.edges.contains(&edge.name()))
-            {
-                faults.push("where its sections meet is not in the index".to_owned());
+            let names: Vec<Fingerprint> = contents.roles().into_keys().collect();
+            let passages = contents.passages(&body::find_all(tx, &names)?);
+            if !passage::missing(tx, project, passages)?.is_empty() {
+                faults.push("not all of it can be found, because passages are missing".to_owned());
             }
         }
         Err(error) => faults.push(error.detail().to_owned()),

@@ -1,15 +1,9 @@
-//! Words: what counts as one, how often a search finds its words in a text, and what that is worth.
+//! Words: what counts as one, how often a query finds its words in a text, and how well that matches.
 
-use super::sieve::groups;
+use super::trigram::{self, Gram};
 
-/// How much more it is worth to have a word once more; the usual value.
-const SATURATION: f64 = 1.2;
-
-/// What the beginning of a word is worth.
+/// What the beginning of a word counts, where a whole one counts 1.
 const BEGUN: f64 = 0.25;
-
-/// How much a long text has to make up for; the usual value.
-const LENGTH: f64 = 0.75;
 
 /// Returns the words of a text in lower case, with where they stand.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
@@ -20,12 +14,12 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
             from = at + word.len();
             // Over the character that ended the word.
             from += text[from..].chars().next().map_or(0, char::len_utf8);
-            (!word.is_empty()).then(|| (at, word.to_lowercase()))
+            (!word.is_empty()).then(|| (at, trigram::lower(word).collect()))
         })
 }
 
 /// Returns a text as words, with a space before each of them and one at the end.
-pub(super) fn spaced(text: &str) -> String {
+fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     for (_, word) in words(text) {
         out.push(' ');
@@ -35,35 +29,11 @@ pub(super) fn spaced(text: &str) -> String {
     out
 }
 
-/// What is searched: all of these, each a list of words that follow each other, the last one possibly a beginning.
+/// What is searched: all of these phrases, each a list of words that follow each other, the last one possibly a beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     /// As they stand in a text that is spaced.
     phrases: Vec<String>,
-}
-
-/// How often each phrase of a query is in a text, and how many words the text has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Counts {
-    phrases: Vec<Count>,
-    words: usize,
-}
-
-/// How often a phrase is in a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
-    /// With all of its last word.
-    whole: usize,
-    /// With the beginning of a longer one.
-    begun: usize,
-}
-
-/// How many texts there are, how many can have each phrase, and how long they are.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Usual {
-    pub(super) texts: usize,
-    pub(super) with: Vec<usize>,
-    pub(super) words: f64,
 }
 
 impl Query {
@@ -81,30 +51,36 @@ impl Query {
         self.phrases.is_empty()
     }
 
-    /// Returns for each phrase the groups of characters that a text needs to have it.
-    pub(super) fn groups(&self) -> Vec<Vec<u64>> {
-        let phrases = self.phrases.iter();
-        phrases.map(|phrase| groups(phrase).collect()).collect()
+    /// Returns for each phrase what a text has at least as often as the phrase.
+    pub(super) fn grams(&self) -> Vec<Vec<Gram>> {
+        let words = |phrase: &String| {
+            phrase
+                .split_whitespace()
+                .flat_map(trigram::of_word)
+                .collect()
+        };
+        self.phrases.iter().map(words).collect()
     }
 
-    /// Counts the phrases in a text; nothing if it lacks one.
-    pub(super) fn counts(&self, text: &str) -> Option<Counts> {
+    /// Returns how well a text matches, by BM25; nothing if it lacks a phrase.
+    ///
+    /// How rare a word is among all texts does not count: each text that is found has all of them.
+    pub(super) fn score(&self, text: &str) -> Option<f64> {
         let spaced = spaced(text);
-        let mut phrases = Vec::with_capacity(self.phrases.len());
+        let words = spaced.matches(' ').count() - 1;
+        let mut score = 0.0;
         for phrase in &self.phrases {
-            let mut count = Count::default();
+            let mut count = 0.0;
             for (at, _) in spaced.match_indices(phrase.as_str()) {
                 let is_whole = spaced[at + phrase.len()..].starts_with(' ');
-                count.whole += usize::from(is_whole);
-                count.begun += usize::from(!is_whole);
+                count += if is_whole { 1.0 } else { BEGUN };
             }
-            if count == Count::default() {
+            if count == 0.0 {
                 return None;
             }
-            phrases.push(count);
+            score += trigram::saturation(count, words);
         }
-        let words = spaced.matches(' ').count() - 1;
-        Some(Counts { phrases, words })
+        Some(score)
     }
 
     /// Returns where the first of the words stands in a text.
@@ -117,87 +93,5 @@ impl Query {
             firsts.any(|first| word.starts_with(first))
         };
         words(text).find(|(_, word)| wanted(word)).map(|(at, _)| at)
-    }
-}
-
-impl Counts {
-    pub(super) fn words(&self) -> usize {
-        self.words
-    }
-
-    /// Returns what a text is worth: more if it has the words often, is short, and few others have them.
-    #[expect(clippy::cast_precision_loss, reason = "nobody counts so many words")]
-    pub(super) fn worth(&self, usual: &Usual) -> f64 {
-        let length = 1.0 - LENGTH + LENGTH * self.words as f64 / usual.words.max(1.0);
-        let phrases = self.phrases.iter().zip(&usual.with);
-        let worth = phrases.map(|(&count, &with)| {
-            let (count, with) = (count.whole as f64 + count.begun as f64 * BEGUN, with as f64);
-            let rarity = (1.0 + (usual.texts as f64 - with + 0.5) / (with + 0.5)).ln();
-            rarity * count * (SATURATION + 1.0) / (count + SATURATION * length)
-        });
-        worth.sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_letters_and_digits_with_their_places() {
-        let found: Vec<_> = words("Fix src/login.rs, né?").collect();
-        let expected = [(0, "fix"), (4, "src"), (8, "login"), (14, "rs"), (18, "né")];
-        assert_eq!(found, expected.map(|(at, word)| (at, word.to_owned())));
-        assert_eq!(spaced("a-B\n c"), " a b c ");
-        assert_eq!(spaced(""), " ");
-    }
-
-    #[test]
-    fn a_query_is_words_without_signs() {
-        let query = Query::parse("login.rs \"quote' AND *");
-        assert_eq!(query.phrases, [" login rs", " quote", " and"]);
-        assert!(Query::parse(" .. * ").is_empty());
-        assert_eq!(query.find_in("see the LOGIN page"), Some(8));
-        assert_eq!(query.find_in("see the page"), None);
-        assert_eq!(query.groups()[2], groups(" and").collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn all_phrases_have_to_be_there_and_are_counted() {
-        let query = Query::parse("src/log fix");
-        let counts = query
-            .counts("Fix src/login.rs; src, login. Fixed: mysrc/log")
-            .unwrap();
-        let count = |whole, begun| Count { whole, begun };
-        assert_eq!(counts.phrases, [count(0, 2), count(1, 1)]);
-        assert_eq!(counts.words, 9);
-        assert_eq!(
-            query.counts("log src log fix fix").unwrap().phrases[1],
-            count(2, 0)
-        );
-        assert_eq!(query.counts("fix src"), None);
-        assert_eq!(query.counts(""), None);
-    }
-
-    #[test]
-    fn often_short_and_rare_is_worth_more() {
-        let usual = Usual {
-            texts: 100,
-            with: vec![3, 60],
-            words: 50.0,
-        };
-        let worth = |one, other, words| {
-            let count = |whole| Count { whole, begun: 0 };
-            let phrases = vec![count(one), count(other)];
-            Counts { phrases, words }.worth(&usual)
-        };
-        let begun = Counts {
-            phrases: vec![Count { whole: 0, begun: 2 }, Count { whole: 1, begun: 0 }],
-            words: 50,
-        };
-        assert!(worth(1, 1, 50) > begun.worth(&usual), "the whole word");
-        assert!(worth(2, 1, 50) > worth(1, 1, 50));
-        assert!(worth(1, 1, 20) > worth(1, 1, 50));
-        assert!(worth(2, 1, 50) > worth(1, 2, 50), "the first is rarer");
     }
 }

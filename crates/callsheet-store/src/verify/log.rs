@@ -1,9 +1,9 @@
 //! Records of logs: marks, data that can be read, and numbers without a gap.
 
 use super::{Audit, Sequence, marked};
+use crate::StoreError;
 use crate::db::{Row, Tx};
 use crate::log::unpacked;
-use crate::{StoreError, search};
 
 const RECORDS: &str = "select l.run, l.seq, l.at, l.stream, l.bytes, l.packed, l.mark, r.id \
     from log l join run r on r.key = l.run order by l.run, l.seq";
@@ -18,15 +18,6 @@ pub(super) fn records(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Stor
         let what = || format!("record {seq} of run {run}");
         audit.row("records", what, || Ok(gap.or(record(&row)?)));
         Ok(())
-    })
-}
-
-/// Checks that what is in the index of logs is what they say.
-pub(super) fn pieces(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    search::wrong_pieces(tx, &mut |run, start| {
-        let from = start.map(|start| format!(" from record {start} on"));
-        let what = format!("the index of run {run}{}", from.unwrap_or_default());
-        audit.find(what, "it does not hold what it should");
     })
 }
 

@@ -77,7 +77,7 @@ fn only_what_nobody_keeps_goes(place: &Place) {
     }
     assert_eq!(findings(&store), []);
     assert_eq!(
-        block_on(store.carriers(&project, "Task 0", 5))
+        block_on(store.carriers(&project, "Task 0", 5, None))
             .unwrap()
             .prompts,
         []
@@ -171,8 +171,8 @@ fn everything_can_go_and_come_again(place: &Place) {
         "source",
         "prompt_source",
         "slot",
-        "leaf",
-        "edge",
+        "passage",
+        "trigram",
     ] {
         assert_eq!(
             place.count(&format!("select count(*) from {table}")),

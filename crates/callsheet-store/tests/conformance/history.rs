@@ -233,7 +233,7 @@ impl Shelf {
     fn check_carriers(&self, store: &Store, part: &str, few: usize) {
         let expected = self.ids(|told| told.text.contains(part));
         for limit in [1000, few] {
-            let found = block_on(store.carriers(&self.project, part, limit)).unwrap();
+            let found = block_on(store.carriers(&self.project, part, limit, None)).unwrap();
             let ids: Vec<Id> = found.prompts.iter().map(|one| one.prompt.id).collect();
             let wanted: Vec<Id> = expected.iter().copied().take(limit).collect();
             assert_eq!(ids, wanted, "{part:?}, the newest {limit}");
@@ -254,7 +254,9 @@ impl Shelf {
                 *found = (found.0 + 1, found.1.max(told.prompt.id));
             }
         }
-        let hits = block_on(store.search(&self.project, &word, 1000)).unwrap();
+        let hits = block_on(store.search(&self.project, &word, 1000, None))
+            .unwrap()
+            .hits;
         let hits: BTreeMap<_, _> = hits
             .into_iter()
             .map(|hit| match hit.place {

@@ -10,12 +10,13 @@ use crate::{history, on_both};
 
 on_both!(
     the_newest_come_first_however_many_there_are,
-    what_was_removed_is_in_no_leaf,
+    what_was_removed_is_in_no_passage,
     what_is_damaged_hides_nothing_else,
+    a_damaged_index_is_found_and_made_anew,
 );
 
 fn carriers(store: &Store, project: &Project, text: &str, limit: usize) -> Vec<Id> {
-    let found = block_on(store.carriers(project, text, limit)).unwrap();
+    let found = block_on(store.carriers(project, text, limit, None)).unwrap();
     found.prompts.iter().map(|one| one.prompt.id).collect()
 }
 
@@ -45,8 +46,8 @@ fn the_newest_come_first_however_many_there_are(place: &Place) {
     assert_eq!(carriers(&store, &project, "needle", 1000), all);
 }
 
-/// A short section lets an edge reach into the one before it, which is another in every prompt.
-fn what_was_removed_is_in_no_leaf(place: &Place) {
+/// A short section lets a seam reach into the one before it, which is another in every prompt.
+fn what_was_removed_is_in_no_passage(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
     let stable = "What every prompt says at its end, which is long enough for all.";
@@ -59,15 +60,9 @@ fn what_was_removed_is_in_no_leaf(place: &Place) {
         let seal = history::composed(&bare, &BTreeMap::from(files));
         block_on(store.seal(&project, seal)).unwrap();
     }
-    let held = || -> usize {
-        let secrets = |key: i64| {
-            let holders = place.bytes(&format!("select holders from leaf where key = {key}"));
-            holders.windows(6).filter(|six| six == b"SECRET").count()
-        };
-        let keys = place.numbers("select key from leaf").into_iter();
-        keys.map(secrets).sum()
-    };
-    assert!(held() >= 12, "each edge reaches over the short section");
+    let held = || place.count("select count(*) from part where roles = 16");
+    assert!(held() >= 12, "each seam reaches over the short section");
+    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
     let one = Keep {
         newest: Some(1),
         since: None,
@@ -97,11 +92,51 @@ fn what_is_damaged_hides_nothing_else(place: &Place) {
     let damaged = place.raw("update body set bytes = bytes + 1 where bytes = 43");
     assert_eq!(damaged, 1);
     assert_eq!(carriers(&store, &mine, "the words of", 5), [prompt.id]);
-    assert_eq!(block_on(store.search(&mine, "words", 5)).unwrap().len(), 1);
-    let error = block_on(store.carriers(&other, "which will be damaged", 5)).unwrap_err();
+    assert_eq!(
+        block_on(store.search(&mine, "words", 5, None))
+            .unwrap()
+            .hits
+            .len(),
+        1
+    );
+    let error = block_on(store.carriers(&other, "which will be damaged", 5, None)).unwrap_err();
     assert!(
         error.to_string().ends_with(": its size is another"),
         "{error}"
     );
     assert!(!findings(&store).is_empty());
+}
+
+/// Whatever is missing in the index is found; until then nothing wrong is said.
+fn a_damaged_index_is_found_and_made_anew(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    for n in 0..40 {
+        seal(
+            &store,
+            &project,
+            &format!("Task {n}: the needle of {n}, {}", "and more. ".repeat(n)),
+        );
+    }
+    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    assert_eq!(findings(&store), []);
+    let (table, key) = match place.is_sqlite() {
+        // Those below hold what only ranking by FTS5 itself would need, and what segments there are.
+        true => ("trigram_data", "id > 10 and id"),
+        false => ("trigram", "passage"),
+    };
+    let column = key.rsplit(' ').next().unwrap();
+    let all = place.numbers(&format!("select {column} from {table} where {key} > 0"));
+    assert!(!all.is_empty());
+    let row = all[0];
+    assert_eq!(
+        place.raw(&format!("delete from {table} where {key} = {row}")),
+        1
+    );
+    let what: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
+    assert!(what.contains(&"the search index".to_owned()), "{what:?}");
+    block_on(store.empty_index(&project)).unwrap();
+    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    assert_eq!(findings(&store), []);
+    assert_eq!(carriers(&store, &project, "needle", 100).len(), 40);
 }

@@ -9,16 +9,17 @@ use crate::on_both;
 use crate::place::{Place, claim, findings};
 
 on_both!(
-    a_piece_that_is_gone_is_told,
-    a_count_that_is_wrong_is_told,
+    passages_that_do_not_follow_each_other_are_told,
     what_is_lost_of_the_index_is_made_again,
+    an_index_of_another_version_is_made_anew,
     no_number_stops_it,
     a_damaged_record_is_left_out,
     a_record_that_is_gone_is_left_out,
+    a_log_that_grows_is_indexed_where_it_went_on,
     no_hits_are_wanted,
 );
 
-/// How many records each log has: two whole pieces, and a part of one.
+/// How many records each log has: two whole passages, and a part of one.
 const RECORDS: i64 = 502;
 
 /// Makes finished runs, each with a log whose lines are all different.
@@ -42,22 +43,25 @@ fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
 /// Makes one such run, and its index.
 fn indexed(place: &Place) -> (Store, Project, Id) {
     let (store, project, ids) = make(place, 1);
-    index(&store);
-    assert_eq!(
-        place.numbers("select start from log_leaf order by start"),
-        [1, 201, 401]
-    );
+    index(&store, &project);
+    assert_eq!(starts(place), [1, 201, 401]);
     assert_eq!(findings(&store), []);
     (store, project, ids[0])
 }
 
-fn index(store: &Store) {
-    assert_eq!(block_on(store.index_logs(1 << 30)).unwrap(), 0);
+fn starts(place: &Place) -> Vec<i64> {
+    place.numbers("select first from passage where run is not null order by run, first")
+}
+
+fn index(store: &Store, project: &Project) {
+    assert!(block_on(store.index(project, 1 << 30)).unwrap());
 }
 
 /// Returns which records hold a word.
 fn seqs(store: &Store, project: &Project, word: &str) -> Vec<i64> {
-    let hits = block_on(store.search(project, word, 10)).unwrap();
+    let hits = block_on(store.search(project, word, 10, None))
+        .unwrap()
+        .hits;
     let seq = |place| match place {
         HitPlace::Log { seq, .. } => Some(seq),
         _ => None,
@@ -65,96 +69,89 @@ fn seqs(store: &Store, project: &Project, word: &str) -> Vec<i64> {
     hits.into_iter().filter_map(|hit| seq(hit.place)).collect()
 }
 
-fn wrong(run: Id, start: Option<i64>) -> Finding {
-    let from = start.map(|start| format!(" from record {start} on"));
-    Finding {
-        what: format!("the index of run {run}{}", from.unwrap_or_default()),
-        detail: "it does not hold what it should".to_owned(),
-    }
+fn told(store: &Store) -> Vec<String> {
+    findings(store).into_iter().map(|one| one.what).collect()
 }
 
-fn a_piece_that_is_gone_is_told(place: &Place) {
+const INDEX: &str = "the search index";
+
+fn passages_that_do_not_follow_each_other_are_told(place: &Place) {
     let (store, project, run) = indexed(place);
-    place.raw("create table kept as select * from log_leaf");
-    let found = || -> Vec<Finding> {
-        let all = findings(&store).into_iter();
-        all.filter(|it| it.what != "the table `kept`").collect()
-    };
-    let cases: [(&str, &[i64]); 6] = [
-        ("start = 1", &[1]),
-        ("start = 201", &[1]),
-        ("start = 401", &[201]),
-        ("start > 1", &[1]),
-        ("start < 401", &[1]),
-        ("start > 0", &[1]),
+    let from = |record: i64| format!("the index of run {run} from record {record} on");
+    let whole = || format!("the index of run {run}");
+    let cases = [
+        ("first = 2 where first = 1", vec![from(1), INDEX.to_owned()]),
+        (
+            "last = 199 where first = 1",
+            vec![from(200), INDEX.to_owned()],
+        ),
+        (
+            "last = 501 where first = 401",
+            vec![whole(), INDEX.to_owned()],
+        ),
+        ("last = 503 where first = 401", vec![from(401), whole()]),
     ];
-    for (gone, starts) in cases {
-        place.raw(&format!("delete from log_leaf where {gone}"));
-        let expected: Vec<_> = starts.iter().map(|at| wrong(run, Some(*at))).collect();
-        assert_eq!(found(), expected, "{gone}");
+    for (change, expected) in cases {
+        let kept = place.numbers("select last from passage where run is not null order by key");
+        assert_eq!(place.raw(&format!("update passage set {change}")), 1);
+        assert_eq!(told(&store), expected, "{change}");
         seqs(&store, &project, "line");
-        place.raw("delete from log_leaf");
-        place.raw("insert into log_leaf select * from kept");
-        assert_eq!(found(), []);
-    }
-    // Whoever moves the beginnings together changes what pieces hold.
-    place.raw("delete from log_leaf where start = 201");
-    place.raw("update log_leaf set start = 150 where start = 401");
-    let expected = [1, 150].map(|at| wrong(run, Some(at)));
-    assert_eq!(found(), expected);
-}
-
-fn a_count_that_is_wrong_is_told(place: &Place) {
-    let (store, project, run) = indexed(place);
-    let cases: [(&str, Option<i64>); 8] = [
-        ("update indexed set records = records + 1", None),
-        ("update indexed set records = records + 77", None),
-        ("update indexed set records = 9223372036854775807", None),
-        ("delete from indexed", None),
-        ("update indexed set records = 0", Some(401)),
-        ("update indexed set records = 400", Some(401)),
-        ("update indexed set records = 450", Some(401)),
-        ("update indexed set records = 501", Some(401)),
-    ];
-    for (sql, start) in cases {
-        assert_eq!(place.raw(sql), 1);
-        assert_eq!(findings(&store), [wrong(run, start)], "{sql}");
-        seqs(&store, &project, "x502y");
-        assert_eq!(seqs(&store, &project, "x7y"), [7], "{sql}");
-        place.raw("delete from indexed");
-        place.raw("insert into indexed select key, records from run");
-        assert_eq!(findings(&store), []);
+        for (first, last) in [1, 201, 401].into_iter().zip(kept) {
+            place.raw(&format!("update passage set first = {first}, last = {last} where run is not null and last between {} and {}", last - 1, last + 1));
+        }
+        assert_eq!(findings(&store), [], "{change}");
     }
 }
 
 fn what_is_lost_of_the_index_is_made_again(place: &Place) {
     let (store, project, _) = indexed(place);
+    let all = place.numbers("select through from search_index");
     for lost in [
-        "delete from indexed",
-        "update indexed set records = 0",
-        "update indexed set records = 200",
+        "delete from search_index",
+        "update search_index set through = through - 1",
+        "update search_index set through = 0, runs = 0",
     ] {
         assert_eq!(place.raw(lost), 1);
-        index(&store);
+        assert_eq!(told(&store), [INDEX], "{lost}");
+        assert_eq!(seqs(&store, &project, "x502y"), [502]);
+        index(&store, &project);
         assert_eq!(findings(&store), [], "{lost}");
+        assert_eq!(place.numbers("select through from search_index"), all);
         assert_eq!(seqs(&store, &project, "x502y"), [502]);
     }
-    // Pieces that were shorter are not in the way.
-    place.raw("update log_leaf set start = start - 50 where start > 1");
-    place.raw("delete from indexed");
-    index(&store);
+    block_on(store.empty_index(&project)).unwrap();
+    assert_eq!(starts(place), [0; 0]);
     assert_eq!(findings(&store), []);
+    index(&store, &project);
+    assert_eq!(starts(place), [1, 201, 401]);
+    assert_eq!(findings(&store), []);
+}
+
+fn an_index_of_another_version_is_made_anew(place: &Place) {
+    let (store, project, _) = indexed(place);
+    place.raw("update search_index set version = version + 1");
+    assert_eq!(findings(&store), []);
+    // Nothing of it is believed.
+    place.raw("delete from trigram");
+    assert_eq!(seqs(&store, &project, "x502y"), [502]);
+    let (passages, records) = block_on(store.unindexed(&project)).unwrap();
+    assert!(passages > 3, "{passages}");
+    assert_eq!(records, 0);
+    index(&store, &project);
+    assert_eq!(block_on(store.unindexed(&project)), Ok((0, 0)));
+    assert_eq!(findings(&store), []);
+    assert_eq!(seqs(&store, &project, "x502y"), [502]);
 }
 
 fn no_number_stops_it(place: &Place) {
     let (store, project, ids) = make(place, 2);
     place.raw("update run set records = 9223372036854775807");
     assert_eq!(
-        block_on(store.unindexed_records()).unwrap(),
+        block_on(store.unindexed(&project)).unwrap().1,
         i64::MAX,
         "nobody can count so far"
     );
-    index(&store);
+    index(&store, &project);
     assert_eq!(seqs(&store, &project, "x502y"), [502, 502]);
     let told = |findings: &[Finding]| {
         let named = |id: &Id| findings.iter().any(|one| one.what == format!("run {id}"));
@@ -162,14 +159,13 @@ fn no_number_stops_it(place: &Place) {
     };
     let found = findings(&store);
     assert!(told(&found), "{found:?}");
-    place.raw("update indexed set records = 9223372036854775807");
-    place.raw("update log_leaf set start = 9223372036854775807 where start = 401");
+    place.raw("update search_index set runs = 9223372036854775807, through = 9223372036854775807");
+    place.raw("update passage set first = 9223372036854775807 where first = 401");
     let found = findings(&store);
     assert!(told(&found), "{found:?}");
-    assert!(found.contains(&wrong(ids[0], Some(201))), "{found:?}");
     seqs(&store, &project, "line");
     assert_eq!(seqs(&store, &project, "x7y"), [7, 7]);
-    index(&store);
+    index(&store, &project);
 }
 
 fn a_damaged_record_is_left_out(place: &Place) {
@@ -180,16 +176,15 @@ fn a_damaged_record_is_left_out(place: &Place) {
         let sql = format!("update log set packed = {bytes} where seq = {seq} and {first}");
         assert_eq!(place.raw(&sql), 1);
     };
-    let told = || -> Vec<_> { findings(&store).into_iter().map(|one| one.what).collect() };
     damage(250);
-    index(&store);
+    index(&store, &project);
     let record = |seq: i64| format!("record {seq} of run {}", ids[0]);
-    assert_eq!(told(), [record(250)]);
+    assert_eq!(told(&store), [record(250)]);
     assert_eq!(seqs(&store, &project, "x250y"), [250], "of the other run");
     assert_eq!(seqs(&store, &project, "x251y"), [251, 251]);
     // One that was whole when it was indexed.
     damage(440);
-    assert_eq!(told(), [record(250), record(440)]);
+    assert_eq!(told(&store), [record(250), record(440), INDEX.to_owned()]);
     assert_eq!(seqs(&store, &project, "x440y"), [440]);
     assert_eq!(seqs(&store, &project, "x441y"), [441, 441]);
     assert_eq!(seqs(&store, &project, "line").len(), 6);
@@ -198,14 +193,9 @@ fn a_damaged_record_is_left_out(place: &Place) {
 fn a_record_that_is_gone_is_left_out(place: &Place) {
     let (store, project, ids) = make(place, 1);
     place.raw("delete from log where seq in (5, 200, 300, 502)");
-    index(&store);
-    assert_eq!(
-        place.numbers("select start from log_leaf order by start"),
-        [1, 201, 401]
-    );
-    place.raw("delete from log where seq = 7");
+    index(&store, &project);
     let found = findings(&store);
-    let about_index = |one: &&Finding| one.what.starts_with("the index");
+    let about_index = |one: &&Finding| one.what.contains("index");
     assert_eq!(found.iter().find(about_index), None);
     let after = format!("record 6 of run {}", ids[0]);
     assert!(found.iter().any(|one| one.what == after), "{found:?}");
@@ -213,10 +203,34 @@ fn a_record_that_is_gone_is_left_out(place: &Place) {
     assert_eq!(seqs(&store, &project, "x5y"), [0; 0]);
 }
 
+fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    place.queue(&store, &project, 1);
+    let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
+    let mut expected = Vec::new();
+    for (from, to) in [(1, 3), (4, 250), (251, 252)] {
+        let record = |n: i64| Record {
+            stream: if n == 1 { Stream::Meta } else { Stream::Stdout },
+            data: format!("line x{n}y").into_bytes(),
+        };
+        block_on(store.append_log(&claim, (from..=to).map(record).collect())).unwrap();
+        assert_eq!(
+            block_on(store.unindexed(&project)).unwrap().1,
+            to - from + 1
+        );
+        index(&store, &project);
+        assert_eq!(seqs(&store, &project, &format!("x{to}y")), [to]);
+        expected.extend((from..=to).step_by(200));
+        assert_eq!(starts(place), expected);
+        assert_eq!(findings(&store), []);
+    }
+}
+
 fn no_hits_are_wanted(place: &Place) {
     let (store, project, _) = indexed(place);
-    for (limit, count) in [(0, 0), (1, 1), (2, 2)] {
-        let hits = block_on(store.search(&project, "line", limit)).unwrap();
-        assert_eq!(hits.len(), count);
+    for (limit, count, more) in [(0, 0, false), (1, 1, true), (2, 2, true), (3, 3, false)] {
+        let found = block_on(store.search(&project, "line", limit, None)).unwrap();
+        assert_eq!((found.hits.len(), found.more), (count, more));
     }
 }

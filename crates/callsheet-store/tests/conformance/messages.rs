@@ -40,7 +40,7 @@ fn sealed(joined: bool, task: &str) -> Seal {
 
 /// Returns the exact bytes of the newest prompt that carried a text.
 fn carried(store: &Store, project: &Project, text: &str) -> Option<String> {
-    let found = block_on(store.carriers(project, text, 1)).unwrap();
+    let found = block_on(store.carriers(project, text, 1, None)).unwrap();
     let carrier = found.prompts.into_iter().next()?;
     assert!(carrier.source_map.covers(&carrier.text), "{text}");
     Some(carrier.text)

@@ -23,7 +23,9 @@ on_both!(
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
-    block_on(store.search(project, text, 10)).unwrap()
+    block_on(store.search(project, text, 10, None))
+        .unwrap()
+        .hits
 }
 
 fn words_are_found_the_best_first(place: &Place) {
@@ -122,12 +124,14 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
         block_on(store.finish_run(&claim, &json!({}))).unwrap();
     }
     assert_eq!(search(&store, &project, "zebras"), []);
-    assert_eq!(block_on(store.unindexed_records()).unwrap(), 1004);
-    let mut left = vec![1004];
-    while left.last() != Some(&0) {
-        left.push(block_on(store.index_logs(3000)).unwrap());
+    assert_eq!(block_on(store.unindexed(&project)).unwrap().1, 1004);
+    // Everything else is found already; the index takes as much at once as it is told to.
+    let mut left = vec![i64::MAX];
+    while !block_on(store.index(&project, 3000)).unwrap() {
+        left.push(block_on(store.unindexed(&project)).unwrap().0);
         assert!(left.is_sorted_by(|one, other| one > other), "{left:?}");
     }
+    assert!(left.len() > 3, "{left:?}");
     let found = search(&store, &project, "zebras");
     let places: Vec<_> = found.iter().map(|hit| hit.place.clone()).collect();
     for &run in &ids {
@@ -141,14 +145,6 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
     assert_eq!(found[0].snippet, "a warning \u{fffd} about zebras");
     assert_eq!(search(&store, &project, "line 437").len(), 2);
     assert_eq!(findings(&store), []);
-    place.raw("update log_leaf set start = start + 1 where start > 1");
-    let found: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
-    let named = |run| {
-        found
-            .iter()
-            .any(|what| what.starts_with(&format!("the index of run {run} from")))
-    };
-    assert!(ids.iter().all(named), "{found:?}");
 }
 
 fn exact_texts_are_found_wherever_they_stand(place: &Place) {
@@ -175,16 +171,16 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
         &text,
     ];
     for part in texts {
-        let found = block_on(store.carriers(&project, part, 5)).unwrap();
+        let found = block_on(store.carriers(&project, part, 5, None)).unwrap();
         let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
         assert_eq!((ids, found.more), (vec![prompt.id], false), "{part:.60}");
     }
     for absent in ["Alpha", "alpha  ", "gamma", "% _ \\ '"] {
-        let found = block_on(store.carriers(&project, absent, 5)).unwrap();
+        let found = block_on(store.carriers(&project, absent, 5, None)).unwrap();
         assert_eq!(found.prompts, [], "{absent}");
     }
     for short in ["", "a", "ab", "é"] {
-        let error = block_on(store.carriers(&project, short, 5)).unwrap_err();
+        let error = block_on(store.carriers(&project, short, 5, None)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a text that is looked for in all prompts has at least three characters"
@@ -193,7 +189,7 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     for number in 0..8 {
         seal(&store, &project, &format!("alpha {number}"));
     }
-    let found = block_on(store.carriers(&project, "alpha", 5)).unwrap();
+    let found = block_on(store.carriers(&project, "alpha", 5, None)).unwrap();
     assert_eq!((found.prompts.len(), found.more), (5, true));
     assert!(
         found
@@ -220,7 +216,7 @@ fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
         let task = text.find("Task ").unwrap();
         for before in [3, 30, 90, 200, 900] {
             let part = &text[task - before..task + 12];
-            let found = block_on(store.carriers(&project, part, 2)).unwrap();
+            let found = block_on(store.carriers(&project, part, 2, None)).unwrap();
             let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
             assert_eq!(
                 (ids, found.more),
@@ -231,7 +227,7 @@ fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
     }
     let text = block_on(store.sealed(&made[0])).unwrap().text().unwrap();
     let end = text.find("line 119").unwrap();
-    let all = block_on(store.carriers(&project, &text[end..end + 15], 2)).unwrap();
+    let all = block_on(store.carriers(&project, &text[end..end + 15], 2, None)).unwrap();
     assert_eq!((all.prompts.len(), all.more), (2, true));
 }
 
@@ -268,7 +264,7 @@ fn the_index_finds_what_reading_everything_finds(place: &Place) {
         let mut expected: Vec<_> = carrying.map(|(id, _)| *id).collect();
         expected.sort_by_key(|id| std::cmp::Reverse(*id));
         expected.dedup();
-        let found = block_on(store.carriers(&project, part, 50)).unwrap();
+        let found = block_on(store.carriers(&project, part, 50, None)).unwrap();
         let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
         assert_eq!(ids, expected, "{part:?}");
     }
@@ -299,7 +295,7 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
         let to = text.ceil_char_boundary((from + len).min(text.len()));
         let part = &text[from..to];
         if part.chars().count() >= 3 {
-            let found = block_on(store.carriers(&project, part, 5)).unwrap();
+            let found = block_on(store.carriers(&project, part, 5, None)).unwrap();
             prop_assert_eq!(found.prompts.len(), 1, "{:?}", part);
         }
         Ok(())
@@ -326,7 +322,7 @@ fn what_others_have_does_not_hide_mine(place: &Place) {
         let (_, seal) = composed(&files);
         block_on(store.seal(&other, seal)).unwrap();
     }
-    let found = block_on(store.carriers(&mine, "abcdef", 5)).unwrap();
+    let found = block_on(store.carriers(&mine, "abcdef", 5, None)).unwrap();
     let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
     assert_eq!((ids, found.more), (vec![prompt.id], false));
 }

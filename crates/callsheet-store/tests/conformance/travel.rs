@@ -173,9 +173,9 @@ fn a_run_travels_whole_and_once(place: &Place) {
         import(&home, &from, &bytes),
         Ok(vec![(first, false), (second, false)])
     );
-    block_on(away.index_logs(usize::MAX)).unwrap();
-    let hits = block_on(away.search(&to, "many", 5)).unwrap();
-    assert_eq!(hits.len(), 1);
+    assert!(block_on(away.index(&to, usize::MAX)).unwrap());
+    let hits = block_on(away.search(&to, "many", 5, None)).unwrap();
+    assert_eq!(hits.hits.len(), 1);
     let elsewhere = block_on(away.project("third")).unwrap();
     assert_eq!(
         import(&away, &elsewhere, &bytes),

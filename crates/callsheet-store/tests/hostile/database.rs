@@ -13,6 +13,7 @@ pub(crate) enum Kind {
     Int,
     Text,
     Bytes,
+    Ints,
 }
 
 /// A table as the catalogue tells it.
@@ -72,8 +73,7 @@ impl Database {
             let kind = match kind.to_lowercase().as_str() {
                 "integer" | "bigint" => Kind::Int,
                 "blob" | "bytea" => Kind::Bytes,
-                // What SQLite keeps for itself has no types.
-                "" if column == "seq" => Kind::Int,
+                "array" => Kind::Ints,
                 "text" | "" => Kind::Text,
                 other => panic!("{table}.{column} is `{other}`, which is not swept yet"),
             };
@@ -97,7 +97,7 @@ impl Database {
         match self {
             Self::Sqlite(connection) => {
                 let sql = "select m.name, x.name, x.type from main.sqlite_schema m join pragma_table_info(m.name) x \
-                    where m.type = 'table' and m.name not like 'sqlite_stat%' order by m.name, x.cid";
+                    where m.type = 'table' and m.name not like 'sqlite_stat%' and m.sql not like 'create virtual%' order by m.name, x.cid";
                 let mut statement = connection.prepare(sql).unwrap();
                 let rows =
                     statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
@@ -130,6 +130,7 @@ impl Database {
                 let value = |(name, kind): &(String, Kind)| match kind {
                     Kind::Int => format!("coalesce({name}::text, 'null')"),
                     Kind::Text => format!("quote_nullable({name})"),
+                    Kind::Ints => format!("quote_nullable({name}::text)"),
                     Kind::Bytes => {
                         format!(
                             "coalesce('decode(''' || encode({name}, 'hex') || ''', ''hex'')', 'null')"
@@ -196,14 +197,22 @@ impl Database {
                 Kind::Int => vec!["1".to_owned()],
                 Kind::Text => vec!["'x'".to_owned()],
                 Kind::Bytes => vec![self.bytes("00")],
+                Kind::Ints => vec!["'{1}'".to_owned()],
             };
         }
+        // What SQLite keeps for itself has no types.
+        let kind = match kind {
+            Kind::Text if value.parse::<i64>().is_ok() => Kind::Int,
+            Kind::Text if value.starts_with("x'") => Kind::Bytes,
+            kind => kind,
+        };
         match kind {
             Kind::Int => {
                 let number: i64 = value.parse().unwrap();
                 vec![(number + 1).to_string(), (number - 1).to_string(), null]
             }
             Kind::Text => vec![near(value, 'x', 'y'), "''".to_owned(), null],
+            Kind::Ints => vec![near(value, '1', '2'), "'{}'".to_owned(), null],
             Kind::Bytes => {
                 let digits = value.split('\'').nth(1).unwrap();
                 let near = near(&format!("'{digits}'"), '0', '1');

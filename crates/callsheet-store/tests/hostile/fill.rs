@@ -30,7 +30,9 @@ pub(crate) fn fill(store: &Store) {
     runs(store, &project, task);
     batches(store, &project);
     import(store, &other);
-    block_on(store.index_logs(usize::MAX)).unwrap();
+    for project in [&project, &other] {
+        assert!(block_on(store.index(project, usize::MAX)).unwrap());
+    }
 }
 
 /// Seals prompts that resemble each other; some in between are collected.

@@ -1,0 +1,47 @@
+//! `reindex`: the search index, made anew from what is kept.
+
+use std::process::ExitCode;
+
+use callsheet_store::block_on;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use crate::report::count;
+use crate::{index, progress, store};
+
+/// Make the search index anew from the sealed prompts and logs
+///
+/// The index is made and kept up to date by itself. `callsheet verify` says when it does not have what the texts say; then this
+/// helps. Nothing else is changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callsheet reindex")]
+pub(crate) struct Args {}
+
+impl Args {
+    pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        // A store that is not there is not made for this.
+        store::open(project)?;
+        let opened = store::open_to_write(project)?;
+        progress::during("reading prompts", || {
+            block_on(opened.store.empty_index(&opened.project))
+        })?;
+        let (passages, records) = block_on(opened.store.unindexed(&opened.project))?;
+        index::fill(&opened)?;
+        if out.json {
+            let schema = "callsheet.reindex/1";
+            out.document(&json!({"schema": schema, "passages": passages, "records": records}))?;
+        } else {
+            let number = |number| usize::try_from(number).unwrap_or(0);
+            out.say(&format!(
+                "indexed {} of prompts and {}",
+                count(number(passages), "passage"),
+                count(number(records), "log record")
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

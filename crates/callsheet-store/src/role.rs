@@ -1,0 +1,16 @@
+//! What a text is in a prompt. A text may have several roles; they are bits of one number.
+
+/// The text of a section.
+pub(crate) const SECTION: i64 = 1;
+/// Something that the prompt was made from.
+pub(crate) const INPUT: i64 = 2;
+/// A tool that goes with the prompt.
+pub(crate) const TOOL: i64 = 4;
+/// All that a prompt without sections shows.
+pub(crate) const FRAME: i64 = 8;
+
+/// What stands around a boundary, where it reaches over a whole section.
+pub(crate) const SEAM: i64 = 16;
+
+/// The roles of a text that is not shown, as SQL: it only went in, or is a tool, or both.
+pub(crate) const HIDDEN: &str = "(2, 4, 6)";
