@@ -20,6 +20,9 @@ on_both!(
     a_text_that_runs_on_leads_to_an_old_prompt,
     the_index_finds_what_reading_everything_finds,
     what_others_have_does_not_hide_mine,
+    one_of_mine_is_found_among_hundreds_of_others,
+    the_best_of_all_come_first_however_many_there_are,
+    only_what_is_new_enough_is_found,
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
@@ -325,4 +328,108 @@ fn what_others_have_does_not_hide_mine(place: &Place) {
     let found = block_on(store.carriers(&mine, "abcdef", 5, None)).unwrap();
     let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
     assert_eq!((ids, found.more), (vec![prompt.id], false));
+}
+
+/// Makes a prompt of many files, each with a text of its number.
+fn many(numbers: std::ops::Range<usize>, text: impl Fn(usize) -> String) -> callsheet::Seal {
+    let files: Vec<(String, String)> = numbers
+        .map(|number| (format!("f{number}.md"), text(number)))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    composed(&files).1
+}
+
+fn one_of_mine_is_found_among_hundreds_of_others(place: &Place) {
+    let store = place.open();
+    let mine = block_on(store.project("mine")).unwrap();
+    let other = block_on(store.project("other")).unwrap();
+    let theirs = |numbers| {
+        let seal = many(numbers, |number| format!("The login of number {number}."));
+        block_on(store.seal(&other, seal)).unwrap();
+    };
+    theirs(0..60);
+    let (prompt, _) = seal(&store, &mine, "The login of mine.");
+    theirs(60..320);
+    for is_indexed in [false, true] {
+        let found = block_on(store.search(&mine, "login", 10, None)).unwrap();
+        let HitPlace::Prompt { prompt: found, .. } = found.hits[0].place else {
+            panic!("{found:?}");
+        };
+        assert_eq!(found, prompt.id, "indexed: {is_indexed}");
+        for project in [&mine, &other] {
+            assert!(block_on(store.index(project, usize::MAX)).unwrap());
+        }
+    }
+}
+
+/// The first of many are the first of all, whatever the index leaves out.
+fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let mut dice = 7_u64;
+    let mut roll = |sides: u64| {
+        dice = dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(11);
+        (dice >> 33) % sides
+    };
+    let texts: Vec<String> = (0..900)
+        .map(|number| {
+            let mut text = format!("Number {number}.");
+            for word in ["login", "token", "session"] {
+                let times = 1 + roll(4) * roll(4);
+                text.push_str(&format!(" The {word} page.").repeat(times as usize));
+            }
+            text + &" filler".repeat(roll(300) as usize)
+        })
+        .collect();
+    for from in (0..900).step_by(300) {
+        let seal = many(from..from + 300, |number| texts[number].clone());
+        block_on(store.seal(&project, seal)).unwrap();
+    }
+    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    for query in [
+        "login",
+        "login token",
+        "token login session",
+        "pag",
+        "the login pa",
+    ] {
+        let search = |limit| block_on(store.search(&project, query, limit, None)).unwrap();
+        let all = search(10_000);
+        assert_eq!((all.hits.len(), all.more), (900, false), "{query}");
+        for limit in [1, 3, 20, 200] {
+            let some = search(limit);
+            assert_eq!(some.hits, all.hits[..limit], "{query}, {limit}");
+            assert!(some.more, "{query}, {limit}");
+        }
+    }
+}
+
+fn only_what_is_new_enough_is_found(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let (old, _) = seal(&store, &project, "The needle of old times.");
+    let mut new = old.clone();
+    while new.sealed_at == old.sealed_at {
+        let text = format!("The needle of {:?}.", std::time::Instant::now());
+        new = seal(&store, &project, &text).0;
+    }
+    for (since, count) in [
+        (None, 2),
+        (Some(new.sealed_at), 1),
+        (Some(new.sealed_at + 1), 0),
+    ] {
+        let found = block_on(store.carriers(&project, "needle", 1000, since)).unwrap();
+        let newer = found.prompts.iter().map(|one| one.prompt.sealed_at);
+        assert!(newer.clone().all(|at| at >= since.unwrap_or(0)));
+        let hits = block_on(store.search(&project, "needle", 1000, since)).unwrap();
+        assert_eq!(hits.hits.len(), found.prompts.len());
+        assert!(newer.count() >= count, "{since:?}");
+    }
+    let late = block_on(store.carriers(&project, "needle", 5, Some(new.sealed_at + 1))).unwrap();
+    assert_eq!(late.prompts, []);
 }
