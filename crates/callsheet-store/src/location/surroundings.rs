@@ -48,6 +48,9 @@ const OWN: [&str; 6] = [
     "sslrootcert",
 ];
 
+/// Why a URL of a project has no password.
+const STRICT: &str = "for a URL in the settings of a project, only a line of your password file that names the host counts";
+
 /// The directories in which a server of this machine has its socket, which a password file calls `localhost`.
 const SOCKETS: [&str; 3] = ["/tmp", "/run/postgresql", "/var/run/postgresql"];
 
@@ -114,9 +117,7 @@ impl Surroundings {
         params: &Params,
         origin: Origin,
     ) -> (Option<String>, Option<String>) {
-        let kept = "PGPASSWORD is not used for a URL that the settings of a project have";
-        let is_kept = origin == Origin::Project && self.variables.contains_key("PGPASSWORD");
-        let kept = is_kept.then(|| kept.to_owned());
+        let kept = (origin == Origin::Project).then(|| STRICT.to_owned());
         let named = params.get("passfile").map(PathBuf::from);
         let Some(path) = named.or_else(|| Some(self.home.as_ref()?.join(".pgpass"))) else {
             return (None, kept);
