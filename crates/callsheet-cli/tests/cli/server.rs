@@ -193,7 +193,7 @@ fn passwords_and_services_come_from_where_libpq_has_them() {
 
     // A project names a server, and the password file has its host.
     let bare = format!("postgres://{user}@{address}");
-    project.file("callsheet.toml", &format!("store = \"{bare}\"\n"));
+    project.file("callsheet.toml", format!("store = \"{bare}\"\n"));
     passwords(&project, 0o600, &for_host);
     seal(&project, "you");
     assert_eq!(all(&project), Some(0));

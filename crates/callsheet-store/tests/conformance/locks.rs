@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callsheet_store::{Access, Location, Options, Store, StoreError, block_on};
 
@@ -111,6 +111,43 @@ fn many_seal_in_many_projects() {
         place.count("select count(*) from prompt"),
         (SEALERS * ROUNDS) as i64
     );
+}
+
+#[test]
+fn a_sealer_that_waits_in_a_circle_tries_again() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let key = place.count("select key from project where name = 'demo'") as i32;
+    let (_, seal) = composed(&[("task.md", "One.")]);
+    let mut client = place.client();
+    // The sealer is the one who notices.
+    client.batch_execute("set deadlock_timeout = '1h'").unwrap();
+    let mut other = client.transaction().unwrap();
+    let source = "insert into source (name) values ('file:task.md')";
+    other.execute(source, &[]).unwrap();
+    thread::scope(|scope| {
+        let sealing = scope.spawn(|| block_on(store.seal(&project, seal)));
+        let waits = "select count(*) from pg_stat_activity where wait_event = 'transactionid' and datname = current_database()";
+        while place.count(waits) == 0 {
+            assert!(!sealing.is_finished(), "nothing to wait for");
+        }
+        // It has its project, and waits for the source.
+        other.query(PROJECT, &[&key]).unwrap();
+        other.commit().unwrap();
+        assert!(sealing.join().unwrap().unwrap().1);
+    });
+    let circles = "select deadlocks from pg_stat_database where datname = current_database()";
+    let since = Instant::now();
+    while place.count(circles) == 0 {
+        assert!(
+            since.elapsed() < Duration::from_secs(30),
+            "there was no circle"
+        );
+    }
+    assert_eq!(findings(&store), []);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn cancelled(said: &str, limit: Duration) -> String {
 }
 
 /// Returns a time for people.
-fn seconds(time: Duration) -> String {
+pub(super) fn seconds(time: Duration) -> String {
     let tenths = (time.as_secs_f64() * 10.0).round() / 10.0;
     let unit = if (tenths - 1.0).abs() < 0.01 {
         "second"
