@@ -1,9 +1,12 @@
 //! Every `sslmode` against a server with TLS, with its right certificate and with wrong ones, and against one without.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use callsheet_store::{Access, Location, Store, block_on};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -86,8 +89,11 @@ impl Asked<'_> {
     }
 
     fn shown(&self, url: &str) -> String {
-        let opened =
-            Location::parse(url).and_then(|location| Store::open(&location, Access::Write));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        // Connections of the case before may still be about to go.
+        let name = format!("case_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let location = Location::parse(&format!("{url}&application_name={name}"));
+        let opened = location.and_then(|location| Store::open(&location, Access::Write));
         let store = match opened {
             Ok(store) => store,
             Err(error) => return self.nameless(&error.to_string()),
@@ -96,14 +102,20 @@ impl Asked<'_> {
         let mut follower = store.follow(&project, 0).unwrap();
         block_on(store.append_events(&project, vec![event(1)])).unwrap();
         block_on(follower.next()).unwrap();
-        // The one that works and the one that listens.
         let sql = "select coalesce(s.version, 'plain') from pg_stat_activity a join pg_stat_ssl s using (pid) \
-            where a.application_name = 'callsheet' order by 1";
-        let rows = client(&self.server.url).query(sql, &[]).unwrap();
-        let found: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        assert!(found.len() >= 2, "{found:?}");
-        assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
-        found[0].clone()
+            where a.application_name = $1";
+        let mut client = client(&self.server.url);
+        let since = Instant::now();
+        // The one that works and the one that listens.
+        let found = loop {
+            let rows = client.query(sql, &[&name]).unwrap();
+            if rows.len() >= 2 {
+                break rows;
+            }
+            assert!(since.elapsed() < Duration::from_secs(30), "nobody listens");
+        };
+        let found: BTreeSet<String> = found.iter().map(|row| row.get(0)).collect();
+        Vec::from_iter(found).join(" and ")
     }
 
     /// Takes port and folder out of a text.
