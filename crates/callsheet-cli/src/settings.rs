@@ -10,6 +10,7 @@ pub(crate) use callsheet::settings::FILE;
 use callsheet::settings::PromptSettings;
 use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
+use callsheet_store::{Location, StoreError};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -70,14 +71,43 @@ struct Name {
 
 /// The address of a server, which may hold a password and is never printed.
 #[derive(Clone, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct StoreAddress(pub(crate) String);
+#[serde(from = "String")]
+pub(crate) struct StoreAddress {
+    text: String,
+    /// Whether it is in the file of the project, which may be somebody else's.
+    is_of_project: bool,
+}
 
 impl StoreAddress {
     /// Tells whether it is the address of a server that can keep a store.
     pub(crate) fn is_server(&self) -> bool {
         let schemes = ["postgres://", "postgresql://"];
-        schemes.iter().any(|scheme| self.0.starts_with(scheme))
+        schemes.iter().any(|scheme| self.text.starts_with(scheme))
+    }
+
+    /// Returns the place that it names.
+    pub(crate) fn location(&self) -> Result<Location, StoreError> {
+        if self.is_of_project {
+            Location::parse_of_project(&self.text)
+        } else {
+            Location::parse(&self.text)
+        }
+    }
+
+    fn of_variable(text: String) -> Self {
+        Self {
+            text,
+            is_of_project: false,
+        }
+    }
+}
+
+impl From<String> for StoreAddress {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            is_of_project: true,
+        }
     }
 }
 
@@ -178,7 +208,7 @@ impl Settings {
             match name.as_str() {
                 // Set to nothing it takes the address of the file away.
                 "CALLSHEET_STORE" => {
-                    self.store = (!value.is_empty()).then_some(StoreAddress(value));
+                    self.store = (!value.is_empty()).then(|| StoreAddress::of_variable(value));
                 }
                 "CALLSHEET_PROJECT" => self.project = Some(value),
                 _ => self.prompt.set_variable(&name, &value)?,

@@ -39,7 +39,8 @@ fn location(project: &Project) -> Result<Location, Failure> {
             Err(Failure::input("the address of the store is no `postgres://`").hint(hint))
         }
         Some(address) => {
-            Location::parse(&address.0).map_err(|error| Failure::from(error).hint(hint))
+            let location = address.location();
+            location.map_err(|error| Failure::from(error).hint(hint))
         }
         None => Ok(Location::Sqlite(file(project)?)),
     }

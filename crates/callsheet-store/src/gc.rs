@@ -123,7 +123,7 @@ fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, St
 }
 
 fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
-    guard::alone(tx)?;
+    guard::collecting(tx)?;
     tx.unhurried()?;
     let cut = cut(tx, project, keep)?;
     let collected = doomed(tx, project, &cut)?;

@@ -159,6 +159,7 @@ fn chance() -> Fingerprint {
 }
 
 /// Returns a number between a half and one that others do not draw at the same time.
+#[cfg(feature = "postgres")]
 pub(crate) fn fraction() -> f64 {
     let [byte, ..] = *chance().as_bytes();
     0.5 + f64::from(byte) / 512.0

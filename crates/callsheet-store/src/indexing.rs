@@ -25,10 +25,10 @@ impl Store {
     ///
     /// Searching looks into everything that is not in the index yet, but for logs.
     pub async fn index(&self, project: &Project, most: usize) -> Result<bool, StoreError> {
-        let project = project.key;
+        let project = project.clone();
         self.write(move |tx| {
-            guard::alone(tx)?;
-            index::add(tx, project, most)
+            guard::sealing(tx, &project)?;
+            index::add(tx, project.key, most)
         })
         .await
     }
@@ -51,7 +51,7 @@ impl Store {
     pub async fn empty_index(&self, project: &Project) -> Result<(), StoreError> {
         let project = project.clone();
         self.write(move |tx| {
-            guard::alone(tx)?;
+            guard::sealing(tx, &project)?;
             tx.unhurried()?;
             index::clear(tx, project.key)?;
             tx.execute(

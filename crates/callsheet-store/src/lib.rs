@@ -81,7 +81,9 @@ pub use folder::{make_folder, write_private};
 pub use follow::Follower;
 pub use gc::{Collected, Keep};
 pub use id::Id;
-pub use location::{Location, Server};
+pub use location::Location;
+#[cfg(feature = "postgres")]
+pub use location::Server;
 pub use log::{LARGEST_RECORD, Output, Record, StoredRecord, Stream};
 pub use project::Project;
 pub use prompt::{PromptFilter, SealedPrompt};

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::db::{Closure, Queue, Stop, Tx, postgres, sqlite};
+#[cfg(feature = "postgres")]
+use crate::db::postgres;
+use crate::db::{Closure, Queue, Stop, Tx, sqlite};
+#[cfg(feature = "postgres")]
 use crate::event::CHANNEL;
 use crate::{Location, StoreError};
 
@@ -128,6 +131,7 @@ impl Store {
                     })?;
                 }
             }
+            #[cfg(feature = "postgres")]
             Location::Postgres(server) => {
                 let writes = access != Access::Read;
                 let link = postgres::Link::new(server, &name, inner.options.busy_timeout, writes);
@@ -180,6 +184,10 @@ impl Store {
     /// Gives the room back that rows took which were removed from some tables.
     pub(crate) async fn give_back(
         &self,
+        #[cfg_attr(
+            not(feature = "postgres"),
+            expect(unused_variables, reason = "only a server has to be told")
+        )]
         tables: &'static [&'static str],
     ) -> Result<(), StoreError> {
         let inner = &self.0;
@@ -191,6 +199,7 @@ impl Store {
                 let file = sqlite::File::new(path, &name, busy)?;
                 inner.start(false, move || drop(reply.send(file.give_back())))?;
             }
+            #[cfg(feature = "postgres")]
             Location::Postgres(server) => {
                 let link = postgres::Link::new(server, &name, busy, false);
                 inner.start(false, move || drop(reply.send(link.vacuum(tables))))?;
@@ -214,6 +223,7 @@ impl Store {
                     let file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
                     inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
                 }
+                #[cfg(feature = "postgres")]
                 Location::Postgres(server) => {
                     let busy = inner.options.busy_timeout;
                     let link = postgres::Link::new(server, &name, busy, false);

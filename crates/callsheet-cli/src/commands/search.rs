@@ -55,7 +55,8 @@ impl Args {
             .collect::<Result<_, Failure>>()?;
         if out.json {
             let hits: Vec<Value> = hits.iter().map(Found::document).collect();
-            let document = json!({"schema": "callsheet.search/1", "hits": hits, "more": found.more});
+            let document =
+                json!({"schema": "callsheet.search/1", "hits": hits, "more": found.more});
             out.document(&document)?;
         } else {
             for hit in &hits {

@@ -5,6 +5,8 @@
     reason = "a server that cannot be used fails the test"
 )]
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::project::skip;
 
 /// The variable with the URL of a server on which databases may be made.
@@ -19,13 +21,15 @@ pub(crate) struct Database {
 impl Database {
     /// Makes an empty database; none where there is no server, which is told and is a failure in CI.
     pub(crate) fn new() -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
         let Ok(server) = std::env::var(SERVER) else {
             skip(&format!(
                 "`{SERVER}` is not set, see `scripts/postgres --help`"
             ));
             return None;
         };
-        let name = format!("callsheet_cli_{}", std::process::id());
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("callsheet_cli_{}_{count}", std::process::id());
         let database = Self { server, name };
         database.admin(&format!("create database {}", database.name));
         Some(database)

@@ -13,7 +13,7 @@ fn an_address_that_cannot_be_read() {
     for address in [
         "postgres://app:hunter2@db.local:port/shop",
         "postgres://app:hunt@er2@db.local/shop",
-        "postgres://app:hunter2@db.local/shop?sslmode=require",
+        "postgres://app:hunter2@db.local/shop?sslmode=maybe",
         "postgres://app:hunter2/db.local",
         "mysql://app:hunter2@db.local/shop",
         "kept/shop.db",
@@ -51,12 +51,12 @@ fn what_is_wrong_with_an_address() {
     ");
     project.variable(
         "CALLSHEET_STORE",
-        "postgres://app:hunter2@db.local/shop?sslmode=require",
+        "postgres://app:hunter2@db.local/shop?sslmode=maybe",
     );
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 2
     --- stderr
-    error: the URL of the store asks for TLS by `sslmode`, which this program does not speak
+    error: the `sslmode` of the store is not one of `disable`, `prefer`, `require`, `verify-ca` or `verify-full`
     hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     let project = shop();
@@ -68,6 +68,17 @@ fn what_is_wrong_with_an_address() {
     exit: 2
     --- stderr
     error: the address of the store is no `postgres://`
+    hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
+    ");
+    // A project cannot have files and services of the user used.
+    project.file(
+        "callsheet.toml",
+        "store = \"postgres://db.local/shop?sslkey=/etc/key\"\n",
+    );
+    insta::assert_snapshot!(project.callsheet(&SEAL), @"
+    exit: 2
+    --- stderr
+    error: the URL of the store has `sslkey`, which the settings of a project may not say; your own environment may
     hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     project.file("callsheet.toml", "store = 5\n");

@@ -67,6 +67,7 @@ help_of! {
     prompts: "prompts";
     show: "show";
     search: "search";
+    reindex: "reindex";
     verify: "verify";
     head: "head";
     replay: "replay";
@@ -113,7 +114,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker exec runs log events log-event stop prompts show search verify head replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker exec runs log events log-event stop prompts show search reindex verify head replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),

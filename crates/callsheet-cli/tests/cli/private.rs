@@ -125,7 +125,7 @@ fn a_server_that_accepts_and_never_answers() {
         let run = project.run(args);
         assert_eq!(run.code(), Some(3), "{}", said(&run));
         let wanted = format!(
-            "error: the store `postgres://app@127.0.0.1:{port}/shop` cannot be reached: no answer within 1 seconds\n"
+            "error: the store `postgres://app@127.0.0.1:{port}/shop` cannot be reached: no answer within 1 second\n"
         );
         assert_eq!(String::from_utf8_lossy(&run.stderr), wanted);
     }

@@ -167,3 +167,68 @@ fn everything_works_on_a_server() {
     let run = project.run(&["show", &shared]);
     assert_eq!(run.code(), Some(0), "one name, one project: {}", said(&run));
 }
+
+#[test]
+fn passwords_and_services_come_from_where_libpq_has_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let url = database.url();
+    let (login, address) = url.rsplit_once('@').unwrap();
+    let (host, _) = address.rsplit_once('/').unwrap();
+    let (host, port) = host.split_once(':').unwrap();
+    let user = login.split(['/', ':']).nth(3).unwrap();
+    let (name, password) = (&database.name, database.password());
+    let mut project = shop();
+    let home = project.path("").display().to_string();
+    project.variable("HOME", &home);
+    let all = |project: &Project| project.run(&["prompts"]).code();
+    let passwords = |project: &Project, mode, line: &str| {
+        project.file(".pgpass", line);
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(project.path(".pgpass"), mode).unwrap();
+    };
+    let for_host = format!("{host}:*:*:{user}:{password}\n");
+
+    // A project names a server, and the password file has its host.
+    let bare = format!("postgres://{user}@{address}");
+    project.file("callsheet.toml", format!("store = \"{bare}\"\n"));
+    passwords(&project, 0o600, &for_host);
+    seal(&project, "you");
+    assert_eq!(all(&project), Some(0));
+    // A password for any host is not for one that a project has chosen.
+    passwords(&project, 0o600, &format!("*:*:*:{user}:{password}\n"));
+    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    exit: 3
+    --- stderr
+    error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: for a URL in the settings of a project, only a line of your password file that names the host counts
+    ");
+    project.variable("PGPASSWORD", &password);
+    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    exit: 3
+    --- stderr
+    error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: for a URL in the settings of a project, only a line of your password file that names the host counts
+    ");
+    project.variable("CALLSHEET_STORE", &bare);
+    assert_eq!(all(&project), Some(0));
+
+    let service = format!("[team]\nhost={host}\nport={port}\nuser={user}\ndbname={name}\n");
+    project.file(".pg_service.conf", &service);
+    project.variable("PGPASSWORD", "");
+    project.variable("CALLSHEET_STORE", "postgres:///?service=team");
+    passwords(&project, 0o600, &for_host);
+    assert_eq!(all(&project), Some(0));
+    passwords(&project, 0o644, &for_host);
+    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    exit: 3
+    --- stderr
+    error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: the password file `[ROOT]/.pgpass` is not used, because group or others have access to it; `chmod 600` changes that
+    ");
+    project.variable("PGSSLMODE", "require");
+    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    exit: 3
+    --- stderr
+    error: the store `postgres://callsheet@[SERVER]/[DATABASE]` cannot be reached: the server does not speak TLS, which `sslmode` asks for; `ssl = on` in its configuration changes that
+    ");
+}

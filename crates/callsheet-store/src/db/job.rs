@@ -15,6 +15,7 @@ use crate::StoreError;
 /// Work inside of a transaction, with somebody who waits for its result.
 pub(crate) trait Job: Send {
     /// Tells whether the work may change something.
+    #[cfg(feature = "postgres")]
     fn writes(&self) -> bool;
 
     /// Does the work and keeps its result.
@@ -26,6 +27,7 @@ pub(crate) trait Job: Send {
 
 /// A closure as a job.
 pub(crate) struct Closure<T, F> {
+    #[cfg(feature = "postgres")]
     writes: bool,
     work: F,
     value: Option<T>,
@@ -39,11 +41,19 @@ where
 {
     /// Makes a job and the place where its result arrives.
     pub(crate) fn job(
+        #[cfg_attr(
+            not(feature = "postgres"),
+            expect(
+                unused_variables,
+                reason = "a file has a queue of its own for what writes"
+            )
+        )]
         writes: bool,
         work: F,
     ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, result) = oneshot::channel();
         let task = Self {
+            #[cfg(feature = "postgres")]
             writes,
             work,
             value: None,
@@ -58,6 +68,7 @@ where
     T: Send,
     F: FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send,
 {
+    #[cfg(feature = "postgres")]
     fn writes(&self) -> bool {
         self.writes
     }

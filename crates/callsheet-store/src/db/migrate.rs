@@ -69,6 +69,7 @@ pub(crate) fn refuse_newer(store: &str, found: i64) -> Result<(), StoreError> {
 }
 
 /// Returns the names of the tables that a schema has.
+#[cfg(any(feature = "postgres", test))]
 pub(crate) fn tables(dialect: Dialect, schema: i64) -> Vec<&'static str> {
     let seen = usize::try_from(schema).unwrap_or(0);
     let mut names = Vec::new();

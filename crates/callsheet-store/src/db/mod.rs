@@ -5,6 +5,7 @@
 
 mod job;
 mod migrate;
+#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 mod stop;

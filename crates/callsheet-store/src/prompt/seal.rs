@@ -38,7 +38,7 @@ pub(crate) fn put(
     seal: &Seal,
     when: When,
 ) -> Result<(SealedPrompt, bool), StoreError> {
-    guard::alone(tx)?;
+    guard::sealing(tx, project)?;
     let whole = seal.fingerprint();
     let known = [project.key.into(), whole.as_bytes().as_slice().into()];
     if let Some(row) = tx.first(KNOWN, &known)? {

@@ -4,23 +4,23 @@
 //! says how many passages may have a piece; those of the rarest one are read, and name the prompts.
 
 use super::index::{self, Reach};
-use super::trigram::{self, Gram};
+use super::trigram::{self, Gram, Wanted};
 use super::{text, without_nul};
 use crate::StoreError;
-use crate::db::Tx;
+use crate::db::{Row, Tx};
 use crate::passage::REACH;
-
-/// So many passages with a piece are few enough not to look for a rarer one.
-const FEW: usize = 200;
-
-/// Where even the rarest piece is in so many passages, the newest prompts are looked at first.
-const COMMON: usize = 4 * FEW;
-
-/// So many of them.
-const NEWEST: usize = 64;
 
 /// So many pieces of a text are tried.
 const PIECES: usize = 16;
+
+/// A piece that is in so many passages is too common to tell prompts apart.
+const COMMON: usize = 500;
+
+/// So many prompts are few enough not to look for a rarer piece.
+const FEW: i64 = 32;
+
+/// Where every piece is common, so many of the newest prompts are looked at first.
+const NEWEST: usize = 64;
 
 /// Prompts of a line, by their keys, that have the rarest piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(crate) fn candidates(
     take: &mut dyn FnMut(&mut dyn Tx, Candidate) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let (reach, wanted) = (Reach::of(tx, project)?, &without_nul(wanted));
-    let (count, piece) = rarest(tx, project, wanted)?;
-    if count >= COMMON {
+    let (prompts, piece) = rarest(tx, project, wanted)?;
+    if prompts == i64::MAX {
         let sql = format!(
             "select line, key from prompt where project = $1 order by id desc limit {NEWEST}"
         );
@@ -59,21 +59,8 @@ pub(crate) fn candidates(
             }
         }
     }
-    let grams: Vec<Gram> = trigram::of_text(piece).collect();
-    let mut values = vec![project.into()];
-    let mut queries = Vec::new();
-    for asked in [
-        trigram::wanted(project, &grams, 0),
-        trigram::exact_wanted(project, &grams),
-    ] {
-        queries.push(index::query(tx.dialect(), &asked, &mut values));
-    }
-    let sql = format!(
-        "{SPANS} (s.key > {} or s.key in ({}) or s.key in ({})) order by newest desc",
-        reach.through, queries[0], queries[1]
-    );
     let mut known: Option<(i64, bool)> = None;
-    for row in index::readable(tx.query(&sql, &values))? {
+    for row in spans(tx, project, piece, Some(reach.through))? {
         let key = row.int(0)?;
         let has_piece = match known {
             Some((known, has_piece)) if known == key => has_piece,
@@ -93,30 +80,52 @@ pub(crate) fn candidates(
     Ok(())
 }
 
-/// Returns the piece of a text that the fewest passages seem to have, and how many, up to [`COMMON`] or more.
-fn rarest<'t>(
-    tx: &mut dyn Tx,
-    project: i64,
-    text: &'t str,
-) -> Result<(usize, &'t str), StoreError> {
-    let mut rarest = (usize::MAX, text);
+/// Returns the piece of a text that the fewest prompts seem to have, and how many at most.
+fn rarest<'t>(tx: &mut dyn Tx, project: i64, text: &'t str) -> Result<(i64, &'t str), StoreError> {
+    let mut rarest = (i64::MAX, text);
     for piece in pieces(text) {
-        if rarest.0 <= FEW {
+        let mut passages = 0;
+        for asked in asked(project, piece) {
+            passages += index::find(tx, &asked, COMMON)?.len();
+        }
+        let mut prompts = if passages < COMMON { 0 } else { i64::MAX };
+        if passages < COMMON {
+            for row in spans(tx, project, piece, None)? {
+                let count = row.int(8)?.saturating_sub(row.int(7)?);
+                prompts = count.saturating_add(1).saturating_add(prompts);
+            }
+        }
+        if prompts < rarest.0 || rarest.1 == text {
+            rarest = (prompts, piece);
+        }
+        if prompts <= FEW {
             break;
-        }
-        let grams: Vec<Gram> = trigram::of_text(piece).collect();
-        let mut count = 0;
-        for asked in [
-            trigram::wanted(project, &grams, 0),
-            trigram::exact_wanted(project, &grams),
-        ] {
-            count += index::find(tx, &asked, COMMON)?.len();
-        }
-        if count < rarest.0 {
-            rarest = (count, piece);
         }
     }
     Ok(rarest)
+}
+
+/// Returns what the index is asked for, to find a piece in sections and in seams.
+fn asked(project: i64, piece: &str) -> [Wanted; 2] {
+    let grams: Vec<Gram> = trigram::of_text(piece).collect();
+    let sections = trigram::wanted(project, &grams, 0);
+    [sections, trigram::exact_wanted(project, &grams)]
+}
+
+/// Returns passages that may have a piece with the prompts that have them, and all that the index does not reach.
+fn spans(
+    tx: &mut dyn Tx,
+    project: i64,
+    piece: &str,
+    through: Option<i64>,
+) -> Result<Vec<Row>, StoreError> {
+    let mut values = vec![project.into()];
+    let of = |asked| index::query(tx.dialect(), &asked, &mut values);
+    let [sections, seams] = asked(project, piece).map(of);
+    let rest = through.map_or_else(String::new, |through| format!("s.key > {through} or "));
+    let sql =
+        format!("{SPANS} ({rest}s.key in ({sections}) or s.key in ({seams})) order by newest desc");
+    index::readable(tx.query(&sql, &values))
 }
 
 /// Returns pieces of a text that are spread over all of it and overlap, each short enough to stand in a section or a seam.

@@ -34,7 +34,8 @@ const TWO: Gram = 1 << 62;
 
 /// Returns the score of a word that a text of so many words has so often: BM25, with a fixed length for the usual text.
 #[expect(clippy::cast_precision_loss, reason = "nobody counts so many words")]
-pub(super) fn saturation(count: f64, words: usize) -> f64 {
+pub(super) fn saturation(count: usize, words: usize) -> f64 {
+    let count = count as f64;
     let length = 1.0 - LENGTH + LENGTH * words as f64 / USUAL_WORDS;
     count * (SATURATION + 1.0) / (count + SATURATION * length)
 }
@@ -94,7 +95,7 @@ pub(super) fn mix(number: u64) -> u64 {
 
 /// Returns what is indexed of a text with words.
 pub(super) fn hashes(project: i64, text: &str) -> BTreeSet<u32> {
-    let mut counts: HashMap<Gram, u32> = HashMap::new();
+    let mut counts: HashMap<Gram, usize> = HashMap::new();
     let mut count = |gram| *counts.entry(gram).or_default() += 1;
     of_text(text).for_each(&mut count);
     let mut length = 0;
@@ -102,8 +103,8 @@ pub(super) fn hashes(project: i64, text: &str) -> BTreeSet<u32> {
         begin(&word).into_iter().for_each(&mut count);
         length += 1;
     }
-    let hash = |(gram, count): (&Gram, &u32)| {
-        let score = saturation((*count).into(), length);
+    let hash = |(gram, count): (&Gram, &usize)| {
+        let score = saturation(*count, length);
         let tier = ENDS.iter().position(|end| score < *end);
         hash(project, tier.unwrap_or(TIERS - 1), *gram)
     };

@@ -2,9 +2,6 @@
 
 use super::trigram::{self, Gram};
 
-/// What the beginning of a word counts, where a whole one counts 1.
-const BEGUN: f64 = 0.25;
-
 /// Returns the words of a text in lower case, with where they stand.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut from = 0;
@@ -70,12 +67,8 @@ impl Query {
         let words = spaced.matches(' ').count() - 1;
         let mut score = 0.0;
         for phrase in &self.phrases {
-            let mut count = 0.0;
-            for (at, _) in spaced.match_indices(phrase.as_str()) {
-                let is_whole = spaced[at + phrase.len()..].starts_with(' ');
-                count += if is_whole { 1.0 } else { BEGUN };
-            }
-            if count == 0.0 {
+            let count = spaced.matches(phrase.as_str()).count();
+            if count == 0 {
                 return None;
             }
             score += trigram::saturation(count, words);

@@ -46,13 +46,13 @@ fn a_lock_of_somebody_else_is_told_and_waited_for(place: &Place) {
     let begun = Instant::now();
     let refused = append(&store).unwrap_err();
     assert!(begun.elapsed() >= Duration::from_millis(250));
-    assert_eq!(
-        refused.to_string(),
-        format!(
-            "the store `{}` is locked by another process",
-            place.location()
-        )
-    );
+    let wanted = if place.is_sqlite() {
+        "is locked by another process"
+    } else {
+        "is locked: another transaction holds what this one needs, and did not let go within "
+    };
+    let wanted = format!("the store `{}` {wanted}", place.location());
+    assert!(refused.to_string().starts_with(&wanted), "{refused}");
     assert!(matches!(refused, StoreError::Unavailable { .. }));
     // Readers do not mind.
     assert_eq!(seqs(&store, &project), [1]);

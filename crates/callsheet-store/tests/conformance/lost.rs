@@ -40,7 +40,7 @@ impl Server {
     }
 
     /// Runs a command of the script on the server and returns what it prints.
-    fn script(&self, command: &str, more: &[&str]) -> String {
+    pub(crate) fn script(&self, command: &str, more: &[&str]) -> String {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres");
         let output = Command::new(script)
             .arg(command)

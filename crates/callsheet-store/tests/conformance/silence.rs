@@ -35,7 +35,7 @@ fn a_server_that_never_answers_is_told() {
         );
         assert_eq!(
             refused.to_string(),
-            format!("the store `{location}` cannot be reached: no answer within 1 seconds")
+            format!("the store `{location}` cannot be reached: no answer within 1 second")
         );
     }
 }
@@ -104,31 +104,4 @@ fn a_server_that_falls_silent_is_told_and_work_goes_on() {
     between.is_silent.store(false, Ordering::Relaxed);
     append().unwrap();
     assert_eq!(seqs(&store, &project).len(), 2);
-}
-
-#[test]
-fn a_statement_that_takes_too_long_is_told() {
-    let Some(place) = Place::postgres() else {
-        return;
-    };
-    let location = Location::parse(&format!("{}?answer_timeout=1", place.text())).unwrap();
-    let store = Store::open(&location, Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
-    let mut client = place.client();
-    client
-        .batch_execute(
-            "create function public.slow() returns trigger language plpgsql as \
-            $$ begin perform pg_sleep(30); return new; end $$; \
-            create trigger slow before insert on event for each row execute function public.slow()",
-        )
-        .unwrap();
-    let refused = block_on(store.append_events(&project, vec![event(1)])).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        format!(
-            "the store `{location}` took too long: canceling statement due to statement timeout"
-        )
-    );
-    client.batch_execute("drop trigger slow on event").unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
 }

@@ -3,12 +3,14 @@
 //! The texts are those of the server and of the client library; neither knows how to print a password.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::wire::Trouble;
 use crate::StoreError;
+use crate::location::cause;
 
 /// Why a transaction failed.
 #[derive(Clone, Debug)]
@@ -78,6 +80,23 @@ impl Fault {
         }
     }
 
+    /// Returns the error of a transaction that is not tried again, after all the time and tries that it took.
+    pub(super) fn given_up(self, store: &str, waited: Duration, tries: u32) -> StoreError {
+        let why = match (self.remedy, &self.error) {
+            (Remedy::Wait, _) => format!(
+                "is locked: another transaction holds what this one needs, and did not let go within {}; \
+                try again when it is done, or end the session that holds it (see `pg_stat_activity`)",
+                seconds(waited)
+            ),
+            (Remedy::Repeat, StoreError::Unavailable { .. }) => format!(
+                "is busy: {tries} times in {}, others changed the same at the same time; try again",
+                seconds(waited)
+            ),
+            _ => return self.error,
+        };
+        StoreError::unavailable(store, why)
+    }
+
     /// Returns what may help.
     pub(super) fn remedy(&self) -> Remedy {
         self.remedy
@@ -94,16 +113,18 @@ impl Trouble {
     /// Returns the code of what the server says.
     fn code(&self) -> Option<&SqlState> {
         match self {
-            Self::Said(error) => error.code(),
-            Self::Silent(_) | Self::System(_) => None,
+            Self::Said(error) | Self::Cancelled(error, _) => error.code(),
+            _ => None,
         }
     }
 
     /// Returns what the server says.
     fn message(&self) -> &str {
         match self {
-            Self::Said(error) => error.as_db_error().map_or("", |db| db.message()),
-            Self::Silent(_) | Self::System(_) => "",
+            Self::Said(error) | Self::Cancelled(error, _) => {
+                error.as_db_error().map_or("", |db| db.message())
+            }
+            _ => "",
         }
     }
 
@@ -118,9 +139,23 @@ impl Trouble {
 pub(super) fn told(store: &str, trouble: &Trouble) -> StoreError {
     let error = match trouble {
         Trouble::Said(error) => error,
+        Trouble::Cancelled(_, limit) => {
+            let why = cancelled(trouble.message(), *limit);
+            return StoreError::unavailable(store, why);
+        }
         Trouble::Silent(limit) => {
-            let seconds = limit.as_secs_f64();
-            let why = format!("cannot be reached: no answer within {seconds} seconds");
+            let why = format!("cannot be reached: no answer within {}", seconds(*limit));
+            return StoreError::unavailable(store, why);
+        }
+        Trouble::Tls(why) => {
+            let why = format!("cannot be reached: {why}");
+            return StoreError::unavailable(store, why);
+        }
+        Trouble::NoPassword(why) => {
+            let why = match why {
+                Some(why) => format!("asks for a password: {why}"),
+                None => "asks for a password, and there is none: not in the URL, and not in your password file".to_owned(),
+            };
             return StoreError::unavailable(store, why);
         }
         Trouble::System(error) => {
@@ -148,15 +183,40 @@ pub(super) fn told(store: &str, trouble: &Trouble) -> StoreError {
             format!("takes no more connections: {said}")
         }
         "53" => format!("has no room left: {said}"),
-        "57" if *db.code() == SqlState::QUERY_CANCELED => format!("took too long: {said}"),
         "08" | "57" | "58" => format!("cannot be reached: {said}"),
-        "40" | "55" => "is locked by another process".to_owned(),
+        "40" => "is busy: others changed the same at the same time; try again".to_owned(),
+        "55" => "is locked: another transaction holds what this one needs".to_owned(),
         _ => {
             let why = format!("a rule of the schema does not hold: {said}");
             return StoreError::damaged(store, why);
         }
     };
     StoreError::unavailable(store, why)
+}
+
+/// Says why the server has cancelled a statement that may take so long.
+///
+/// The server may say so in any language. In English it is known when somebody asked for it, and all else is time.
+fn cancelled(said: &str, limit: Duration) -> String {
+    if said == "canceling statement due to user request" {
+        return "cancelled a statement because somebody asked the server to; try again".to_owned();
+    }
+    format!(
+        "cancelled a statement that took longer than {}; \
+        try again when the server has less to do, or allow more with `answer_timeout=SECONDS` in the URL",
+        seconds(limit)
+    )
+}
+
+/// Returns a time for people.
+pub(super) fn seconds(time: Duration) -> String {
+    let tenths = (time.as_secs_f64() * 10.0).round() / 10.0;
+    let unit = if (tenths - 1.0).abs() < 0.01 {
+        "second"
+    } else {
+        "seconds"
+    };
+    format!("{tenths} {unit}")
 }
 
 /// Tells whether the connection is gone or never was there.
@@ -172,16 +232,8 @@ fn is_down(error: &Error) -> bool {
 
 /// Returns what the library says and why, on one line.
 fn words(error: &Error) -> String {
-    let text = match error.source() {
-        Some(cause) => cause.to_string(),
-        None => error.to_string(),
-    };
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_ascii_lowercase());
-    first
-        .into_iter()
-        .chain(chars)
-        .collect::<String>()
-        .replace('\n', " ")
+    match error.source() {
+        Some(why) => cause(&why),
+        None => cause(error),
+    }
 }

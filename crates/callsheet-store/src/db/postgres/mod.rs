@@ -7,6 +7,7 @@ mod codec;
 mod fault;
 mod schema;
 mod threads;
+mod tls;
 mod watch;
 mod wire;
 
@@ -34,10 +35,13 @@ const NOTICE: &str = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval =
 
 /// What the server does with a commit, and which schemas a name was looked up in before we say it.
 const LOOK: &str = "select pg_catalog.current_setting('fsync'), pg_catalog.current_setting('full_page_writes'), \
-    pg_catalog.current_setting('synchronous_commit'), pg_catalog.array_to_json(pg_catalog.current_schemas(false))::text";
+    pg_catalog.current_setting('synchronous_commit'), pg_catalog.array_to_json(pg_catalog.current_schemas(false))::text, \
+    pg_catalog.current_setting('server_encoding')";
 
-/// The transactions of others that hold what a writer may wait for, and do not wait themselves.
-const HOLDERS: &str = "select distinct l.virtualtransaction from pg_catalog.pg_locks l \
+/// The transactions of others that hold what a writer may wait for, and do not wait themselves, with when they began their last
+/// statement: one that begins another gets on.
+const HOLDERS: &str = "select distinct pg_catalog.concat(l.virtualtransaction, ' ', a.query_start) from pg_catalog.pg_locks l \
+    left join pg_catalog.pg_stat_activity a on a.pid = l.pid \
     where l.granted and l.pid <> pg_catalog.pg_backend_pid() \
     and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()) \
     and l.mode in ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') \
@@ -68,6 +72,8 @@ struct Found {
     commit: &'static str,
     /// The schemas in which names were looked up.
     path: Vec<String>,
+    /// How the database encodes texts.
+    encoding: String,
 }
 
 impl Session {
@@ -90,6 +96,19 @@ impl Session {
             server: server.clone(),
             found,
         })
+    }
+
+    /// Refuses a database that cannot keep every text, or compares them in its own way.
+    fn refuse_encoding(&self) -> Result<(), StoreError> {
+        let encoding = &self.found.encoding;
+        if encoding == "UTF8" {
+            return Ok(());
+        }
+        let why = format!(
+            "has the encoding `{encoding}`, and a store needs UTF-8; \
+            `createdb -E UTF8 -T template0 NAME` makes a database for it"
+        );
+        Err(StoreError::unavailable(&self.store, why))
     }
 
     /// Refuses a server that would lose what it has acknowledged, for those who write.
@@ -179,7 +198,7 @@ impl Session {
 
 impl Found {
     fn read(row: &[String], durability: Durability) -> Self {
-        let [fsync, full_page_writes, commit, path] = row else {
+        let [fsync, full_page_writes, commit, path, encoding] = row else {
             return Self::default();
         };
         let weak = match (fsync.as_str(), full_page_writes.as_str()) {
@@ -198,6 +217,7 @@ impl Found {
             weak,
             commit,
             path: serde_json::from_str(path).unwrap_or_default(),
+            encoding: encoding.clone(),
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use super::fault::seconds;
 use super::{Session, UNHURRIED};
 use crate::StoreError;
 use crate::db::{Dialect, Tx, migrate};
@@ -109,7 +110,11 @@ fn lock(tx: &mut dyn Tx, patience: Duration) -> Result<(), StoreError> {
             return Ok(());
         }
         if since.elapsed() > patience {
-            let why = "is locked by another process, which brings it to its schema";
+            let why = format!(
+                "is locked: another program brings it to its schema, and was not done within {}; \
+                try again when it is",
+                seconds(patience)
+            );
             return Err(StoreError::unavailable(tx.store(), why));
         }
         sleep(PAUSE);

@@ -78,6 +78,7 @@ impl Link {
                 }
                 Err(trouble) => return Err(told(&self.store, &trouble)),
                 Ok(session) => {
+                    session.refuse_encoding()?;
                     session.refuse_weak(self.writes)?;
                     return Ok(session);
                 }
@@ -149,7 +150,7 @@ fn settle(link: &Link, session: &mut Option<Session>, job: &mut dyn Job) -> Resu
             _ => tries < TRIES && helps(&fault, session),
         };
         if !helps {
-            return Err(fault.into());
+            return Err(fault.given_up(&link.store, since.elapsed(), tries));
         }
         if fault.remedy() == Remedy::Repeat {
             pause(tries);

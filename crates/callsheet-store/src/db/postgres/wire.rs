@@ -15,8 +15,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::{AsyncMessage, Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Row, SimpleQueryMessage, Statement};
 
+use super::tls;
 use crate::db::Value;
 use crate::location::Server;
 
@@ -31,10 +34,16 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) enum Trouble {
     /// The server or the client library says why.
     Said(Error),
+    /// The server cancelled a statement, which may take this long.
+    Cancelled(Error, Duration),
     /// Nothing came for this long.
     Silent(Duration),
     /// This machine has no means for a connection.
     System(io::Error),
+    /// The encryption cannot be set up as it should be.
+    Tls(String),
+    /// The server asks for a password; with why the password file has none, if there is a file.
+    NoPassword(Option<String>),
 }
 
 /// A connection, and the loop that drives it while somebody waits.
@@ -82,10 +91,20 @@ impl Wire {
     pub(super) fn connect(server: &Server) -> Result<Self, Trouble> {
         let driver = Driver::start().map_err(Trouble::System)?;
         let limit = server.connect_limit();
-        let connected = driver.within(limit, server.config().connect(NoTls));
-        let (client, mut connection) = connected
-            .ok_or(Trouble::Silent(limit))?
-            .map_err(Trouble::Said)?;
+        let tls = tls::connector(server.encryption()).map_err(Trouble::Tls)?;
+        let connect = |config: &Config| {
+            let connected = driver.within(limit, config.connect(tls.clone()));
+            connected.ok_or(Trouble::Silent(limit))
+        };
+        let mut connected = connect(server.config())?;
+        if let Err(error) = &connected
+            && is_worth_plain(server, error)
+        {
+            let mut plain = server.config().clone();
+            plain.ssl_mode(SslMode::Disable);
+            connected = connect(&plain)?.or(connected);
+        }
+        let (client, mut connection) = connected.map_err(|error| why(server, error))?;
         let (tell, notes) = unbounded_channel();
         let farewell = Arc::new(Mutex::new(None));
         let last = Arc::clone(&farewell);
@@ -190,7 +209,10 @@ impl Wire {
             return Err(Trouble::Silent(limit));
         };
         match self.driver.within(limit, ask(client)) {
-            Some(answer) => answer.map_err(|error| Trouble::Said(self.cause(error))),
+            Some(answer) => answer.map_err(|error| match error.code() {
+                Some(&SqlState::QUERY_CANCELED) => Trouble::Cancelled(error, self.limit.get()),
+                _ => Trouble::Said(self.cause(error)),
+            }),
             None => {
                 self.is_silent.set(true);
                 Err(Trouble::Silent(limit))
@@ -206,6 +228,26 @@ impl Wire {
         let mut farewell = self.farewell.lock().unwrap_or_else(PoisonError::into_inner);
         farewell.take().unwrap_or(error)
     }
+}
+
+/// Tells whether to try without encryption, because it was only preferred: it failed, or this user may not log in with it.
+fn is_worth_plain(server: &Server, error: &Error) -> bool {
+    let is_refused = error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION);
+    server.config().get_ssl_mode() == SslMode::Prefer && (is_refused || tls::is_handshake(error))
+}
+
+/// Returns why a connection could not be made.
+fn why(server: &Server, error: Error) -> Trouble {
+    if tls::is_handshake(&error) {
+        return Trouble::Tls(tls::words(&error));
+    }
+    let is_bare = server.config().get_password().is_none();
+    // The library has no other way to tell.
+    let is_asked = |cause: &dyn std::error::Error| cause.to_string() == "password missing";
+    if is_bare && std::error::Error::source(&error).is_some_and(is_asked) {
+        return Trouble::NoPassword(server.no_password().map(str::to_owned));
+    }
+    Trouble::Said(error)
 }
 
 impl Drop for Wire {

@@ -1,14 +1,24 @@
 //! Places read back, and passwords stay inside.
 
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::Location;
+
+/// Reads a URL with nothing around it.
+fn server(url: &str) -> Result<Server, StoreError> {
+    Server::new(url, Origin::User, &Surroundings::default())
+}
 
 #[test]
 fn a_path_and_a_url_are_told_apart() {
     let file = Location::parse(".callsheet/callsheet.db").unwrap();
     assert_eq!(file.file(), Some(Path::new(".callsheet/callsheet.db")));
-    let shown = |url: &str| Location::parse(url).unwrap().to_string();
+    let empty = Location::parse("").unwrap_err().to_string();
+    assert_eq!(empty, "the place of the store is empty");
+    let shown = |url: &str| server(url).unwrap().to_string();
     assert_eq!(
         shown("postgresql://me:secret@db.example:5433/team"),
         "postgres://me@db.example:5433/team"
@@ -25,7 +35,7 @@ fn a_path_and_a_url_are_told_apart() {
 
 #[test]
 fn a_url_that_cannot_be_read_is_not_repeated() {
-    let said = |url: &str| Location::parse(url).unwrap_err().to_string();
+    let said = |url: &str| server(url).unwrap_err().to_string();
     let form = "it reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`";
     for url in ["postgres://me:hunter2@h:port/x", "postgres://h/x?hunter2"] {
         assert_eq!(
@@ -43,18 +53,13 @@ fn a_url_that_cannot_be_read_is_not_repeated() {
     }
     assert_eq!(
         said("postgres:///x"),
-        format!("the URL of the store names no host; {form}")
-    );
-    assert_eq!(
-        said("postgres://me:hunter2@h/x?sslmode=verify-full"),
-        "the URL of the store asks for TLS by `sslmode`, which this program does not speak"
+        format!("the URL of the store names no host, and neither does PGHOST; {form}")
     );
 }
 
 #[test]
 fn what_only_this_program_understands_is_taken_out() {
-    let server = |url: &str| url.parse::<Server>().unwrap();
-    let plain = server("postgres://me@h/x");
+    let plain = server("postgres://me@h/x").unwrap();
     assert_eq!(
         (plain.schema(), plain.durability(), plain.answer_limit()),
         ("callsheet", Durability::Full, Duration::from_mins(1))
@@ -62,7 +67,8 @@ fn what_only_this_program_understands_is_taken_out() {
     assert_eq!(plain.connect_limit(), Duration::from_secs(10));
     let said = server(
         "postgres://me@h/x?schema=team_a&connect_timeout=3&durability=server&answer_timeout=7",
-    );
+    )
+    .unwrap();
     assert_eq!(
         (said.schema(), said.durability(), said.answer_limit()),
         ("team_a", Durability::Server, Duration::from_secs(7))
@@ -79,7 +85,7 @@ fn what_only_this_program_understands_is_taken_out() {
         "answer_timeout=-1",
         "answer_timeout=1s",
     ] {
-        let said = format!("postgres://me:hunter2@h/x?{bad}").parse::<Server>();
+        let said = server(&format!("postgres://me:hunter2@h/x?{bad}"));
         let name = bad.split_once('=').unwrap().0;
         let wanted = format!("the URL of the store has a `{name}` that cannot be read; they read ");
         let said = said.unwrap_err().to_string();
@@ -90,13 +96,23 @@ fn what_only_this_program_understands_is_taken_out() {
         ("--synchronous-commit%3Doff", "synchronous_commit"),
         ("-c%20search_path%3Dx", "search_path"),
     ] {
-        let said = format!("postgres://me@h/x?options={options}").parse::<Server>();
+        let said = server(&format!("postgres://me@h/x?options={options}"));
         let said = said.unwrap_err().to_string();
         assert!(
             said.contains(&format!("sets `{name}` by `options`")),
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_socket_of_this_machine_is_not_encrypted() {
+    let mode = |url: &str| server(url).unwrap().encryption().tls.mode;
+    let full = "sslmode=verify-full";
+    assert_eq!(mode("postgres://h/x"), SslMode::Prefer);
+    assert_eq!(mode(&format!("postgres://h/x?{full}")), SslMode::VerifyFull);
+    let socket = format!("postgres:///x?host=/run/db&{full}");
+    assert_eq!(mode(&socket), SslMode::Disable);
 }
 
 /// Percent-encodes what a password may hold, all of it or only what has to be.
@@ -125,8 +141,8 @@ proptest! {
             3 => format!("postgres://me:{safe}@db.example:{tail}/team{tail}"),
             _ => format!("postgres://me@db.example/team?password={safe}&{tail}"),
         };
-        let shown = match Location::parse(&url) {
-            Ok(location) => format!("{location} {location:?}"),
+        let shown = match server(&url) {
+            Ok(server) => format!("{server} {server:?}"),
             Err(error) => format!("{error} {error:?}"),
         };
         prop_assert!(!shown.contains(&password), "{shown}");

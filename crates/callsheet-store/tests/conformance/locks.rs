@@ -1,0 +1,193 @@
+//! Who waits for whom on a server: projects do not wait for each other, and who waits too long is told why.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use callsheet_store::{Access, Location, Options, Store, StoreError, block_on};
+
+use crate::place::{Place, event, findings};
+use crate::prompts::{self, composed};
+
+/// What a sealer of a project holds.
+const PROJECT: &str =
+    "select pg_advisory_xact_lock_shared(7227201901), pg_advisory_xact_lock(1129529676, $1)";
+
+fn impatient(place: &Place) -> Store {
+    let options = Options::default().busy_timeout(Duration::from_millis(200));
+    Store::open_with(&place.location(), Access::Write, options).unwrap()
+}
+
+#[test]
+fn sealing_does_not_wait_for_another_project() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let store = impatient(&place);
+    let busy = block_on(store.project("busy")).unwrap();
+    let free = block_on(store.project("free")).unwrap();
+    prompts::seal(&store, &busy, "One.");
+    let key = place.count("select key from project where name = 'busy'") as i32;
+    let mut client = place.client();
+    let mut sealing = client.transaction().unwrap();
+    sealing.query(PROJECT, &[&key]).unwrap();
+    sealing
+        .execute("select 1 from project where name = 'busy' for update", &[])
+        .unwrap();
+    // Texts that both have are no reason to wait, either.
+    prompts::seal(&store, &free, "One.");
+    prompts::seal(&store, &free, "Two.");
+    let (_, seal) = composed(&[("task.md", "Three.")]);
+    let refused = block_on(store.seal(&busy, seal.clone())).unwrap_err();
+    assert_eq!(
+        timeless(&refused),
+        format!(
+            "the store `{}` is locked: another transaction holds what this one needs, and did not let go within [N] seconds; \
+            try again when it is done, or end the session that holds it (see `pg_stat_activity`)",
+            place.location()
+        )
+    );
+    sealing.commit().unwrap();
+    block_on(store.seal(&busy, seal)).unwrap();
+    assert_eq!(findings(&store), []);
+}
+
+/// Returns a text without its times.
+fn timeless(error: &StoreError) -> String {
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    let text = error.to_string();
+    let (before, rest) = text.split_once(" within ").unwrap();
+    let (number, after) = rest.split_once(' ').unwrap();
+    assert!(number.parse::<f64>().unwrap() > 0.0, "{number}");
+    format!(
+        "{before} within [N] {}",
+        after.replacen("second;", "seconds;", 1)
+    )
+}
+
+/// Sealers of several projects seal texts that all of them have and texts of their own, in other orders.
+#[test]
+fn many_seal_in_many_projects() {
+    const SEALERS: usize = 8;
+    const PROJECTS: usize = 4;
+    const ROUNDS: usize = 6;
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    drop(place.open());
+    let barrier = Barrier::new(SEALERS);
+    thread::scope(|scope| {
+        for number in 0..SEALERS {
+            let (place, barrier) = (&place, &barrier);
+            scope.spawn(move || {
+                let store = place.open();
+                let name = format!("project {}", number % PROJECTS);
+                let project = block_on(store.project(&name)).unwrap();
+                for round in 0..ROUNDS {
+                    let text = |file: usize| match file % 3 {
+                        0 => format!("Text {file} of round {round}. ").repeat(30),
+                        1 => format!("Text {file} of project {name}. ").repeat(30),
+                        _ => {
+                            format!("Text {file} of sealer {number} in round {round}. ").repeat(30)
+                        }
+                    };
+                    let files: Vec<(String, String)> = (0..20)
+                        .map(|file| (format!("{file}.md"), text(file)))
+                        .collect();
+                    let files: Vec<(&str, &str)> = files
+                        .iter()
+                        .map(|(name, text)| (&**name, &**text))
+                        .collect();
+                    let (_, seal) = composed(&files);
+                    barrier.wait();
+                    block_on(store.seal(&project, seal)).unwrap();
+                }
+            });
+        }
+    });
+    let store = place.open();
+    assert_eq!(findings(&store), []);
+    assert_eq!(
+        place.count("select count(*) from prompt"),
+        (SEALERS * ROUNDS) as i64
+    );
+}
+
+#[test]
+fn a_sealer_that_waits_in_a_circle_tries_again() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let key = place.count("select key from project where name = 'demo'") as i32;
+    let (_, seal) = composed(&[("task.md", "One.")]);
+    let mut client = place.client();
+    // The sealer is the one who notices.
+    client.batch_execute("set deadlock_timeout = '1h'").unwrap();
+    let mut other = client.transaction().unwrap();
+    let source = "insert into source (name) values ('file:task.md')";
+    other.execute(source, &[]).unwrap();
+    thread::scope(|scope| {
+        let sealing = scope.spawn(|| block_on(store.seal(&project, seal)));
+        let waits = "select count(*) from pg_stat_activity where wait_event = 'transactionid' and datname = current_database()";
+        while place.count(waits) == 0 {
+            assert!(!sealing.is_finished(), "nothing to wait for");
+        }
+        // It has its project, and waits for the source.
+        other.query(PROJECT, &[&key]).unwrap();
+        other.commit().unwrap();
+        assert!(sealing.join().unwrap().unwrap().1);
+    });
+    let circles = "select deadlocks from pg_stat_database where datname = current_database()";
+    let since = Instant::now();
+    while place.count(circles) == 0 {
+        assert!(
+            since.elapsed() < Duration::from_secs(30),
+            "there was no circle"
+        );
+    }
+    assert_eq!(findings(&store), []);
+}
+
+#[test]
+fn a_statement_that_takes_too_long_or_is_cancelled_is_told() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let location = Location::parse(&format!("{}?answer_timeout=1", place.text())).unwrap();
+    let store = Store::open(&location, Access::Write).unwrap();
+    let project = block_on(store.project("demo")).unwrap();
+    let mut client = place.client();
+    client
+        .batch_execute(
+            "create function public.slow() returns trigger language plpgsql as \
+            $$ begin perform pg_sleep(30); return new; end $$; \
+            create trigger slow before insert on event for each row execute function public.slow()",
+        )
+        .unwrap();
+    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)]));
+    assert_eq!(
+        append(&store).unwrap_err().to_string(),
+        format!(
+            "the store `{location}` cancelled a statement that took longer than 1 second; try again when the server has less to \
+            do, or allow more with `answer_timeout=SECONDS` in the URL"
+        )
+    );
+    let patient = place.open();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| append(&patient).unwrap_err().to_string());
+        let cancel = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'PgSleep' \
+            and datname = current_database()";
+        while client.query(cancel, &[]).unwrap().is_empty() {}
+        assert_eq!(
+            waiting.join().unwrap(),
+            format!(
+                "the store `{}` cancelled a statement because somebody asked the server to; try again",
+                place.location()
+            )
+        );
+    });
+    client.batch_execute("drop trigger slow on event").unwrap();
+    append(&store).unwrap();
+}
