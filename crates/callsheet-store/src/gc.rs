@@ -6,7 +6,7 @@ use callsheet::Event;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::db::{Dialect, Tx, Value};
+use crate::db::{Tx, Value};
 use crate::project::Project;
 use crate::prompt::guard;
 use crate::role::HIDDEN;
@@ -54,7 +54,10 @@ const NTH: &str =
 
 /// The prompts that go: before the cut, and given to no run.
 const DOOMED: &str = "select p.key from prompt p where p.project = $1 and p.id < $2 \
-    and not exists (select 1 from run r where r.prompt = p.key)";
+    and not exists (select 1 from run r where r.prompt = p.key) order by p.id";
+
+/// So many prompts are removed by one transaction. Whoever seals waits for one of them, not for all.
+const AT_ONCE: usize = 500;
 
 impl Store {
     /// Tells what [`Store::collect`] would remove.
@@ -66,17 +69,30 @@ impl Store {
         let project = project.clone();
         self.read(move |tx| {
             let cut = cut(tx, &project, keep)?;
-            doomed(tx, &project, &cut)
+            doomed(tx, &project, &cut, DOOMED)
         })
         .await
     }
 
-    /// Removes all prompts but those that are kept and those that a run was given.
+    /// Removes all prompts but those that are kept and those that a run was given, some hundred at a time.
+    ///
+    /// What is interrupted has removed the oldest of them.
     pub async fn collect(&self, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
-        let project = project.clone();
-        let collected = self.write(move |tx| collect(tx, &project, keep)).await?;
+        let of = project.clone();
+        let cut = self.read(move |tx| cut(tx, &of, keep)).await?;
+        let mut all = Collected::default();
+        loop {
+            let (project, cut) = (project.clone(), cut.clone());
+            let some = self.write(move |tx| collect(tx, &project, &cut)).await?;
+            all.texts += some.texts;
+            all.bytes += some.bytes;
+            if some.prompts.is_empty() {
+                break;
+            }
+            all.prompts.extend(some.prompts);
+        }
         self.give_back(TABLES).await?;
-        Ok(collected)
+        Ok(all)
     }
 }
 
@@ -95,44 +111,47 @@ fn cut(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<String, StoreEr
     Ok(since.map_or(newest.clone(), |since| since.min(newest)))
 }
 
-fn doomed(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, StoreError> {
+/// Tells what goes with some prompts, given as a query for their keys.
+fn doomed(
+    tx: &mut dyn Tx,
+    project: &Project,
+    cut: &str,
+    prompts: &str,
+) -> Result<Collected, StoreError> {
     let values: [Value<'_>; 2] = [project.key.into(), cut.into()];
-    let ids = DOOMED.replace("select p.key", "select p.id") + " order by p.id";
+    let ids = prompts.replace("select p.key", "select p.id");
     let rows = tx.query(&ids, &values)?;
-    let prompts = rows.iter().map(|row| row.text(0)?.parse());
+    let ids = rows.iter().map(|row| row.text(0)?.parse());
     let sum = format!(
-        "select count(*), coalesce(sum(length(b.packed)), 0) from body b \
+        "select count(*), cast(coalesce(sum(length(b.packed)), 0) as bigint) from body b \
         where exists (select 1 from part a where a.body = b.key) \
         and not exists (select 1 from part a join prompt s on s.line = a.line and s.key between a.first and a.last \
-        where a.body = b.key and s.key not in ({DOOMED}))"
+        where a.body = b.key and s.key not in ({prompts}))"
     );
-    let sum = match tx.dialect() {
-        Dialect::Sqlite => sum,
-        Dialect::Postgres => sum.replace("0)", "0)::bigint"),
-    };
     let row = tx.first(&sum, &values)?;
     let (texts, bytes) = match row {
         Some(row) => (row.int(0)?, row.int(1)?),
         None => (0, 0),
     };
     Ok(Collected {
-        prompts: prompts.collect::<Result<_, StoreError>>()?,
+        prompts: ids.collect::<Result<_, StoreError>>()?,
         texts,
         bytes,
     })
 }
 
-fn collect(tx: &mut dyn Tx, project: &Project, keep: Keep) -> Result<Collected, StoreError> {
+/// Removes the oldest prompts before a cut.
+fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, StoreError> {
     guard::collecting(tx)?;
     tx.unhurried()?;
-    let cut = cut(tx, project, keep)?;
-    let collected = doomed(tx, project, &cut)?;
+    let oldest = format!("{DOOMED} limit {AT_ONCE}");
+    let collected = doomed(tx, project, cut, &oldest)?;
     if collected.prompts.is_empty() {
         return Ok(collected);
     }
-    let values: [Value<'_>; 2] = [project.key.into(), cut.as_str().into()];
+    let values: [Value<'_>; 2] = [project.key.into(), cut.into()];
     for (table, key) in [("document", "key"), ("prompt", "key")] {
-        let sql = format!("delete from {table} where {key} in ({DOOMED})");
+        let sql = format!("delete from {table} where {key} in ({oldest})");
         tx.execute(&sql, &values)?;
     }
     for table in ["prompt_source", "part"] {

@@ -19,6 +19,7 @@ on_both!(
     what_a_run_of_a_task_was_given_stays,
     what_a_run_of_a_batch_was_given_stays,
     everything_can_go_and_come_again,
+    many_prompts_go_step_by_step,
 );
 
 fn only_what_nobody_keeps_goes(place: &Place) {
@@ -246,5 +247,26 @@ fn a_file_becomes_as_small_as_what_is_left() {
         0
     );
     assert_eq!(place.count("select auto_vacuum from pragma_auto_vacuum"), 2);
+    assert_eq!(findings(&store), []);
+}
+
+/// Whoever seals meanwhile waits for one step, not for all.
+fn many_prompts_go_step_by_step(place: &Place) {
+    let store = place.open();
+    let project = block_on(store.project("demo")).unwrap();
+    let all: Vec<_> = (0..510)
+        .map(|number| seal(&store, &project, &format!("Task {number}.")).0.id)
+        .collect();
+    let keep = Keep {
+        newest: Some(3),
+        since: None,
+    };
+    let would = block_on(store.collectable(&project, keep)).unwrap();
+    let gone = block_on(store.collect(&project, keep)).unwrap();
+    assert_eq!(gone, would);
+    assert_eq!(gone.prompts.len(), 507);
+    assert!(all[507..].iter().all(|id| !gone.prompts.contains(id)));
+    let told = "select count(*) from event where kind = 'prompt:collected'";
+    assert_eq!(place.count(told), 2);
     assert_eq!(findings(&store), []);
 }
