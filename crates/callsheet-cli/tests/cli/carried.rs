@@ -253,7 +253,7 @@ fn carriers_are_told_with_their_places() {
       bytes 45 to 50 (line 3 of the prompt)
         layer rules, section rules.md: file:rules.md:1
     --- stderr
-    note: there are more prompts; `--limit N` tells more
+    note: there are more prompts; `--limit N` tells more, `--since TIME` only the newer ones
     ");
     insta::assert_snapshot!(project.callsheet(&["why", "--text", " me"]), @"
     exit: 0

@@ -56,7 +56,8 @@ fn words_are_found_with_their_section_and_source() {
           "name": "often.md",
           "source": "file:often.md"
         }
-      ]
+      ],
+      "more": true
     }
     "#);
     insta::assert_snapshot!(project.callsheet(&["search", "src/login.rs"]), @"
@@ -83,7 +84,8 @@ fn words_that_nothing_has_and_words_that_databases_know() {
     --- stdout
     {
       "schema": "callsheet.search/1",
-      "hits": []
+      "hits": [],
+      "more": false
     }
     --- stderr
     nothing was found
@@ -164,7 +166,8 @@ fn logs_of_runs_are_found_beside_prompts() {
           "stream": "stderr",
           "snippet": "warning: the zebra checks were skipped"
         }
-      ]
+      ],
+      "more": false
     }
     "#);
     insta::assert_snapshot!(shown(&["search", "checks"]), @"
@@ -181,13 +184,14 @@ fn logs_of_runs_are_found_beside_prompts() {
     4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: nothing was changed
     ");
     database(&project)
-        .execute("update log_leaf set sieve = x'00'", [])
+        .execute("update passage set last = last - 1 where run is not null", [])
         .unwrap();
     insta::assert_snapshot!(shown(&["verify"]), @"
     exit: 1
     --- stdout
-    the index of run [ID1] from record 1 on: it does not hold what it should
+    the index of run [ID1]: it does not hold what it should
+    the search index: it does not have what the texts say; `callsheet reindex` makes it anew
     --- stderr
-    4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: 1 thing not as sealed
+    4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: 2 things not as sealed
     ");
 }

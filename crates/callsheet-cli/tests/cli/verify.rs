@@ -130,13 +130,11 @@ fn a_changed_byte_in_any_table_is_found() {
     body.fingerprint
     body.packed
     document.packed
-    edge.name
     event.kind
     event.mark
     event.payload
-    leaf.holders
-    leaf.sieve
     line.recipe
+    passage.seam
     project.mark
     project.name
     prompt.engine
