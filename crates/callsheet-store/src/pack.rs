@@ -21,8 +21,9 @@ const DELTA: u8 = 2;
 /// What another text begins with.
 const PREFIX: u8 = 3;
 
-/// Texts shorter than this are not worth it.
-const LEAST: usize = 256;
+/// Texts shorter than this are kept as they are, and others are not packed against them. Packing saves some hundred bytes of
+/// each at most, and a prompt of very many takes noticeably longer to seal with it.
+pub(crate) const LEAST: usize = 512;
 
 /// Texts shorter than this are compressed fast: there is little in them to be found by looking harder.
 const SHORT: usize = 1 << 10;
@@ -128,6 +129,11 @@ pub(crate) fn prefix() -> Vec<u8> {
 /// Tells whether a text needs its base to be unpacked.
 pub(crate) fn needs_base(packed: &[u8]) -> bool {
     matches!(packed.first(), Some(&(DELTA | PREFIX)))
+}
+
+/// Tells whether a text is what its base begins with.
+pub(crate) fn is_prefix(packed: &[u8]) -> bool {
+    packed.first() == Some(&PREFIX)
 }
 
 /// Unpacks a text of so many bytes, or says why it is none.

@@ -15,9 +15,6 @@ pub(crate) use slot::{Base, SlotName, Slots};
 use crate::db::{Row, Tx, Value, groups, query_in};
 use crate::{StoreError, pack};
 
-/// Texts shorter than this are not packed against others, and others not against them.
-pub(crate) const LEAST_BASE: usize = 256;
-
 /// The keys of bodies, by their names.
 pub(crate) type Keys = BTreeMap<Fingerprint, i64>;
 
@@ -56,15 +53,15 @@ pub(crate) fn names(
     found.collect()
 }
 
-/// A text as it is kept.
-pub(crate) struct Packed {
+/// A text that is to be kept, packed.
+pub(crate) struct NewBody {
     name: Fingerprint,
     bytes: usize,
     base: Option<i64>,
     packed: Vec<u8>,
 }
 
-impl Packed {
+impl NewBody {
     /// Packs a text against the one of some bases that gives the smallest delta, or keeps it packed `alone`.
     pub(crate) fn new<'b>(
         name: Fingerprint,
@@ -92,7 +89,7 @@ impl Packed {
 
     /// Returns its name where others can be packed against it.
     pub(crate) fn as_base(&self) -> Option<Fingerprint> {
-        (self.base.is_none() && self.bytes >= LEAST_BASE).then_some(self.name)
+        (self.base.is_none() && self.bytes >= pack::LEAST).then_some(self.name)
     }
 
     fn into_values(self) -> [Value<'static>; 4] {
@@ -108,7 +105,7 @@ impl Packed {
 /// Keeps texts that are not there; returns their keys.
 ///
 /// They come in the order of their names: others who keep the same ones at the same time wait for us, and not we for them.
-pub(crate) fn insert(tx: &mut dyn Tx, texts: Vec<Packed>) -> Result<Keys, StoreError> {
+pub(crate) fn insert(tx: &mut dyn Tx, texts: Vec<NewBody>) -> Result<Keys, StoreError> {
     let names: Vec<Fingerprint> = texts.iter().map(|text| text.name).collect();
     if names.is_empty() {
         return Ok(Keys::new());
@@ -118,7 +115,7 @@ pub(crate) fn insert(tx: &mut dyn Tx, texts: Vec<Packed>) -> Result<Keys, StoreE
         on conflict (fingerprint) do nothing returning fingerprint, key",
         groups(names.len(), 4)
     );
-    let values = texts.into_iter().flat_map(Packed::into_values);
+    let values = texts.into_iter().flat_map(NewBody::into_values);
     let mut keys = keys(&tx.query(&sql, &values.collect::<Vec<_>>())?)?;
     if keys.len() < names.len() {
         // Somebody else was faster; what they wrote is the same.

@@ -19,6 +19,9 @@ pub(crate) struct Slots {
     pub(crate) project: i64,
 }
 
+/// A delta of no more bytes is always worth it.
+const SMALL: usize = 256;
+
 /// The name of a slot, made of that of the place: always short.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SlotName([u8; 12]);
@@ -50,7 +53,7 @@ impl Base {
     /// Tells whether a delta of so many bytes is still worth it; otherwise texts have gone other ways since.
     pub(crate) fn is_near(&self, delta: usize, alone: impl FnOnce() -> usize) -> bool {
         match self.least.and_then(|least| usize::try_from(least).ok()) {
-            Some(least) => delta <= (least + least / 2).max(super::LEAST_BASE),
+            Some(least) => delta <= (least + least / 2).max(SMALL),
             None => delta <= alone() / 2,
         }
     }

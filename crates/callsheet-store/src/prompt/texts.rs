@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callsheet::Fingerprint;
 
 use super::contents::{Contents, Part};
-use crate::body::{self, Keys, LEAST_BASE, Packed, SlotName, Slots};
+use crate::body::{self, Keys, NewBody, SlotName, Slots};
 use crate::db::Tx;
 use crate::project::Project;
 use crate::{StoreError, pack};
@@ -57,7 +57,7 @@ fn put_some(
 ) -> Result<Keys, StoreError> {
     let slot = |part: &Part| {
         let place = part.place.as_deref();
-        let place = place.filter(|_| part.text.len() >= LEAST_BASE);
+        let place = place.filter(|_| part.text.len() >= pack::LEAST);
         place.map(SlotName::of)
     };
     let used: Vec<Option<SlotName>> = texts.iter().map(|(_, part)| slot(part)).collect();
@@ -70,7 +70,7 @@ fn put_some(
         let base = base.filter(|base| base.whole.is_none());
         let base = base.map(|base| (base.key, base.text.as_slice()));
         let alone = pack::alone(&part.text);
-        let text = Packed::new(**name, &part.text, alone, base.into_iter().chain(held));
+        let text = NewBody::new(**name, &part.text, alone, base.into_iter().chain(held));
         placed.extend(slot.zip(text.as_base()));
         packed.push(text);
     }

@@ -11,7 +11,7 @@ use callsheet::Fingerprint;
 use callsheet::seal::DOCUMENTS;
 
 use super::SealedPrompt;
-use crate::body::{self, Base, Packed, SlotName, Slots};
+use crate::body::{self, Base, NewBody, SlotName, Slots};
 use crate::db::{Row, Tx};
 use crate::project::Project;
 use crate::{StoreError, pack};
@@ -104,7 +104,7 @@ fn put_base(
         return Ok(key);
     }
     let whole = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
-    let packed = Packed::new(name, unit, alone.to_vec(), whole);
+    let packed = NewBody::new(name, unit, alone.to_vec(), whole);
     let keys = body::insert(tx, vec![packed])?;
     keys.get(&name)
         .copied()
@@ -119,7 +119,7 @@ fn hinted(base: &[u8], prompt: &SealedPrompt) -> Vec<u8> {
 /// The bases of units, each unpacked once.
 #[derive(Default)]
 pub(super) struct Bases {
-    texts: BTreeMap<i64, Arc<[u8]>>,
+    texts: BTreeMap<i64, Arc<Vec<u8>>>,
     bytes: usize,
 }
 
@@ -149,16 +149,21 @@ impl Bases {
         prompt: &SealedPrompt,
         row: &Row,
     ) -> Result<Vec<u8>, StoreError> {
-        let base = hinted(&self.get(tx, row.int(0)?)?, prompt);
-        let unit = pack::unpack(row.bytes(2)?, row.int(1)?, &base);
+        let (base, packed) = (self.get(tx, row.int(0)?)?, row.bytes(2)?);
+        // Long ones are not copied more often than it takes.
+        let unit = if pack::is_prefix(packed) {
+            pack::unpack(packed, row.int(1)?, &base)
+        } else {
+            pack::unpack(packed, row.int(1)?, &hinted(&base, prompt))
+        };
         unit.map_err(|why| row.damaged(why))
     }
 
-    fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<[u8]>, StoreError> {
+    fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<Vec<u8>>, StoreError> {
         if let Some(text) = self.texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let text: Arc<[u8]> = body::get_key(tx, key)?.into();
+        let text = Arc::new(body::get_key(tx, key)?);
         if self.bytes > MOST_BYTES {
             *self = Self::default();
         }
