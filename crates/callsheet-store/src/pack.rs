@@ -1,8 +1,8 @@
-//! How texts are packed: as they are, compressed, or as what differs from a text that resembles them.
+//! How texts are packed: as they are, compressed, or as a delta against a text that resembles them.
 //!
 //! What is compressed is a frame of Zstandard without its header, which follows from the size that is noted beside it, and
-//! after a sum of its bytes, by which each changed one is found. What is unpacked is not trusted: it never grows beyond
-//! the noted size.
+//! after a checksum of its bytes, by which each changed one is found. What is unpacked is not trusted: it never grows
+//! beyond the noted size.
 
 use std::cell::RefCell;
 
@@ -16,13 +16,22 @@ const LARGEST: u64 = 1 << 30;
 const RAW: u8 = 0;
 /// Compressed.
 const ZSTD: u8 = 1;
-/// Compressed with the help of another text.
+/// A delta: compressed with another text as its dictionary.
 const DELTA: u8 = 2;
+/// What another text begins with.
+const PREFIX: u8 = 3;
 
-/// Texts shorter than this are not worth it.
-const LEAST: usize = 256;
+/// Texts shorter than this are kept as they are, and others are not packed against them. Packing saves some hundred bytes of
+/// each at most, and a prompt of very many takes noticeably longer to seal with it.
+pub(crate) const LEAST: usize = 512;
 
-/// Texts longer than this have a packer of their own, which works faster.
+/// Texts shorter than this are compressed fast: there is little in them to be found by looking harder.
+const SHORT: usize = 1 << 10;
+
+/// How hard short texts are compressed.
+const SHORT_LEVEL: i32 = 3;
+
+/// Texts longer than this have a packer of their own, which works fast.
 const LONG: usize = 1 << 20;
 
 /// How hard long texts are compressed.
@@ -34,12 +43,16 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The least window of a frame, as a power of two.
 const LEAST_WINDOW: u32 = 10;
 
-/// The shortest piece that a difference takes from its base. Fingerprints have shorter ones in common by chance, which
+/// The shortest piece that a delta takes from its base. Fingerprints have shorter ones in common by chance, which
 /// take less as they are.
 const PIECE: u32 = 6;
 
-/// How hard texts are compressed, which are written once and kept for years.
-const LEVEL: i32 = 9;
+/// How hard texts are compressed, which are written once and kept for years. Level 9 takes twice as long and makes them a
+/// hundredth smaller.
+const LEVEL: i32 = 6;
+
+/// How hard deltas are compressed, which are few.
+const DELTA_LEVEL: i32 = 9;
 
 /// How hard logs are compressed, which come while an agent works. Level 3 makes them a twentieth smaller and takes a quarter longer.
 const QUICK: i32 = 1;
@@ -50,6 +63,9 @@ thread_local! {
 
     /// What packs texts, for the same reason.
     static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+
+    /// What packs short texts.
+    static SHORT_PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 
     /// What packs logs.
     static QUICK_PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
@@ -63,7 +79,12 @@ pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
             compress(&mut Compressor::new(LONG_LEVEL).ok()?, text)
         });
     }
-    PACKER.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, LEVEL)?, text)))
+    let (packer, level) = if text.len() < SHORT {
+        (&SHORT_PACKER, SHORT_LEVEL)
+    } else {
+        (&PACKER, LEVEL)
+    };
+    packer.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, level)?, text)))
 }
 
 /// Packs what comes faster than it is worth a second look.
@@ -92,25 +113,27 @@ fn packed(text: &[u8], compress: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u
     }
 }
 
-/// Packs a text as what differs from `base`.
+/// Packs a text as a delta against `base`.
 pub(crate) fn against(text: &[u8], base: &[u8]) -> Vec<u8> {
-    match difference(text, base, LEVEL) {
+    match delta(text, base) {
         Some(frame) => coded(DELTA, &frame),
         None => raw(text),
     }
 }
 
-/// Packs a text against a base that begins with it.
-pub(crate) fn again(text: &[u8], base: &[u8]) -> Vec<u8> {
-    match difference(text, base, QUICK) {
-        Some(frame) => coded(DELTA, &frame),
-        None => raw(text),
-    }
+/// Packs a text that its base begins with.
+pub(crate) fn prefix() -> Vec<u8> {
+    vec![PREFIX]
 }
 
 /// Tells whether a text needs its base to be unpacked.
 pub(crate) fn needs_base(packed: &[u8]) -> bool {
-    packed.first() == Some(&DELTA)
+    matches!(packed.first(), Some(&(DELTA | PREFIX)))
+}
+
+/// Tells whether a text is what its base begins with.
+pub(crate) fn is_prefix(packed: &[u8]) -> bool {
+    packed.first() == Some(&PREFIX)
 }
 
 /// Unpacks a text of so many bytes, or says why it is none.
@@ -121,13 +144,20 @@ pub(crate) fn unpack(packed: &[u8], bytes: i64, base: &[u8]) -> Result<Vec<u8>, 
         RAW => rest.to_vec(),
         ZSTD => decompress(rest, &[], size)?,
         DELTA => decompress(rest, base, size)?,
+        PREFIX if rest.is_empty() => first(base, size)?.to_vec(),
         _ => return Err("it is packed in an unknown way"),
     };
     if text.len() as u64 == size {
         Ok(text)
     } else {
-        Err("its size is another")
+        Err("size mismatch")
     }
+}
+
+fn first(base: &[u8], size: u64) -> Result<&[u8], &'static str> {
+    let size = usize::try_from(size).ok();
+    size.and_then(|size| base.get(..size))
+        .ok_or("its base is shorter")
 }
 
 fn raw(text: &[u8]) -> Vec<u8> {
@@ -153,8 +183,8 @@ fn header(size: u64) -> Vec<u8> {
     [&MAGIC, &[kind][..], &number.to_le_bytes()[..bytes]].concat()
 }
 
-fn difference(text: &[u8], base: &[u8], level: i32) -> Option<Vec<u8>> {
-    let mut packer = Compressor::with_dictionary(level, base).ok()?;
+fn delta(text: &[u8], base: &[u8]) -> Option<Vec<u8>> {
+    let mut packer = Compressor::with_dictionary(DELTA_LEVEL, base).ok()?;
     packer.set_parameter(CParameter::MinMatch(PIECE)).ok()?;
     compress(&mut packer, text)
 }
@@ -175,12 +205,12 @@ fn compress(packer: &mut Compressor<'_>, text: &[u8]) -> Option<Vec<u8>> {
 /// Unpacks a frame of so many bytes.
 fn decompress(packed: &[u8], base: &[u8], bytes: u64) -> Result<Vec<u8>, &'static str> {
     let broken = "it cannot be unpacked";
-    let (told, frame) = packed.split_first().ok_or(broken)?;
-    if *told != sum(frame) {
-        return Err("one of its bytes is another");
+    let (expected, frame) = packed.split_first().ok_or(broken)?;
+    if *expected != sum(frame) {
+        return Err("checksum mismatch");
     }
     if bytes > LARGEST {
-        return Err("its size is another");
+        return Err("size mismatch");
     }
     let size = usize::try_from(bytes).map_err(|_| broken)?;
     let frame = [&header(bytes), frame].concat();
@@ -206,7 +236,8 @@ mod tests {
         fn what_is_packed_comes_back(text in prop::collection::vec(any::<u8>(), 0..2000), base in prop::collection::vec(any::<u8>(), 0..2000)) {
             let size = i64::try_from(text.len()).unwrap();
             prop_assert_eq!(unpack(&alone(&text), size, b"").unwrap(), text.clone());
-            prop_assert_eq!(unpack(&against(&text, &base), size, &base).unwrap(), text);
+            prop_assert_eq!(unpack(&against(&text, &base), size, &base).unwrap(), text.clone());
+            prop_assert_eq!(unpack(&prefix(), size, &[&*text, &base].concat()).unwrap(), text);
         }
     }
 
@@ -267,5 +298,16 @@ mod tests {
             Err("it is packed in an unknown way")
         );
         assert_eq!(unpack(&[], 0, b""), Err("it is empty"));
+    }
+
+    #[test]
+    fn a_prefix_is_no_longer_than_its_base() {
+        assert_eq!(unpack(&prefix(), 3, b"text"), Ok(b"tex".to_vec()));
+        assert_eq!(unpack(&prefix(), 5, b"text"), Err("its base is shorter"));
+        let more = [prefix(), vec![0]].concat();
+        assert_eq!(
+            unpack(&more, 3, b"text"),
+            Err("it is packed in an unknown way")
+        );
     }
 }

@@ -120,13 +120,13 @@ impl Args {
             out.say(report::table(&composed.composition.manifest).trim_end());
         }
         if !self.check {
-            return files.deliver(project, &composed, format, out);
+            return files.deliver(project, &mut composed, format, out);
         }
         let findings = coherence(&composed.composition);
         report::findings(&composed.composition, &findings, out);
         let clean = findings.is_empty();
         composed.findings = Some(findings);
-        let delivered = files.deliver(project, &composed, format, out)?;
+        let delivered = files.deliver(project, &mut composed, format, out)?;
         Ok(if clean {
             delivered
         } else {
@@ -179,7 +179,7 @@ impl Files {
     pub(crate) fn deliver(
         &self,
         project: &Project,
-        composed: &Composed,
+        composed: &mut Composed,
         format: Option<Format>,
         out: Output,
     ) -> Result<ExitCode, Failure> {
@@ -242,11 +242,11 @@ impl Account {
         })
     }
 
-    /// Keeps a composition where it has to be kept, says what happened, and writes what explains it.
+    /// Takes the seal of a composition and keeps it, where there is one; says what happened, and writes what explains it.
     pub(crate) fn keep(
         &self,
         project: &Project,
-        composed: &Composed,
+        composed: &mut Composed,
         out: Output,
     ) -> Result<Option<Sealed>, Failure> {
         let composition = &composed.composition;
@@ -263,10 +263,8 @@ impl Account {
             )));
         }
         // What is handed over was stored before.
-        let sealed = match &composed.seal {
-            Some(seal) => Some(store::seal(project, seal.clone())?),
-            None => None,
-        };
+        let seal = composed.seal.take();
+        let sealed = seal.map(|seal| store::seal(project, seal)).transpose()?;
         self.explain(composition, out)?;
         if let Some(sealed) = sealed {
             sealed.tell(out);

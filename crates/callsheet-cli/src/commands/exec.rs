@@ -127,13 +127,14 @@ impl Args {
             runner.runner.model = Some(model.clone());
         }
         let options = self.budget.options(self.explain);
-        let composed = (self.input).compose_for(project, &self.recipe, &options, Keeping::Seal)?;
+        let mut composed =
+            (self.input).compose_for(project, &self.recipe, &options, Keeping::Seal)?;
         if self.explain {
             out.say(report::table(&composed.composition.manifest).trim_end());
         }
         let texts = self.texts(&composed.composition)?;
         let script = run::script(project, &runner)?;
-        let sealed = self.account.keep(project, &composed, out)?;
+        let sealed = self.account.keep(project, &mut composed, out)?;
         let sealed = sealed.ok_or_else(|| Failure::input("nothing was sealed"))?;
         let errand = Errand {
             sealed: sealed.id,

@@ -130,7 +130,7 @@ impl Args {
             prompts_dir: None,
         };
         let files = &self.delivery.files;
-        let composed = input.compose_for(project, "injection", &options, files.prepared()?)?;
-        files.deliver(project, &composed, format, out)
+        let mut composed = input.compose_for(project, "injection", &options, files.prepared()?)?;
+        files.deliver(project, &mut composed, format, out)
     }
 }

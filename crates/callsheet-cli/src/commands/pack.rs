@@ -96,14 +96,14 @@ impl Args {
             prompts_dir: None,
         };
         let composed = input.compose_for(project, "pack", &options, self.files.prepared()?);
-        let composed = composed.map_err(|failure| match self.meant_from_here(&root) {
+        let mut composed = composed.map_err(|failure| match self.meant_from_here(&root) {
             Some(path) => failure.hint(format!("from the root, it is `{path}`")),
             None => failure,
         })?;
         if self.tokens {
             out.say(token_tree(&composed.composition.manifest).trim_end());
         }
-        self.files.deliver(project, &composed, format, out)
+        self.files.deliver(project, &mut composed, format, out)
     }
 }
 

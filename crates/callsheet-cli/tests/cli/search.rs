@@ -184,7 +184,10 @@ fn logs_of_runs_are_found_beside_prompts() {
     4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: nothing was changed
     ");
     database(&project)
-        .execute("update passage set last = last - 1 where run is not null", [])
+        .execute(
+            "update passage set last = last - 1 where run is not null",
+            [],
+        )
         .unwrap();
     insta::assert_snapshot!(shown(&["verify"]), @"
     exit: 1

@@ -311,7 +311,7 @@ fn a_prompt_that_was_changed_is_not_shown() {
     insta::assert_snapshot!(project.callsheet(&["show", &id]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: text b3:52ba3a7276d0904a7a6d9471dafa69e267a966a3a632bab49a02382e2f456356: its fingerprint is another
+    error: [ROOT]/.callsheet/callsheet.db: text b3:52ba3a7276d0904a7a6d9471dafa69e267a966a3a632bab49a02382e2f456356: hash mismatch
     ");
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn get_all(
         let name = super::name(&row, 1)?;
         let text = text.map_err(|why| row.damaged(format!("text {name}: {why}")))?;
         if Fingerprint::of(&text) != name {
-            return Err(row.damaged(format!("text {name}: its fingerprint is another")));
+            return Err(row.damaged(format!("text {name}: hash mismatch")));
         }
         texts.insert(name, text);
     }

@@ -100,7 +100,10 @@ fn prompts(
     bundle: &Bundle,
 ) -> Result<Vec<(SealedPrompt, bool)>, StoreError> {
     let put = |bundled: &super::Bundled| {
-        prompt::put(tx, project, &bundled.seal, When::At(bundled.sealed_at))
+        let parsed = bundled.seal.parsed();
+        let parsed = parsed.map_err(|error| StoreError::refused(error.detail()))?;
+        let seal = (&bundled.seal, &parsed);
+        prompt::put(tx, project, seal, When::At(bundled.sealed_at))
     };
     bundle.prompts.iter().map(put).collect()
 }

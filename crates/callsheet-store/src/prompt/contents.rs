@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use callsheet::manifest::Manifest;
-use callsheet::seal::SealedInputs;
+use callsheet::seal::Parsed;
 use callsheet::{Fingerprint, Seal};
 
-use super::notes::Keys;
+use crate::body::Keys;
 use crate::passage::{self, Passage, Seam};
 use crate::role::{FRAME, INPUT, SEAM, SECTION, TOOL};
 
 /// What a seal holds, by what it is in the prompt.
-pub(super) struct Contents {
-    pub(super) manifest: Manifest,
+pub(super) struct Contents<'a> {
+    pub(super) manifest: &'a Manifest,
     pub(super) texts: BTreeMap<Fingerprint, Part>,
     /// The input document.
     pub(super) input: Fingerprint,
@@ -31,17 +31,20 @@ pub(super) struct Part {
     pub(super) place: Option<String>,
 }
 
-impl Contents {
-    pub(super) fn of(seal: &Seal) -> Result<Self, callsheet::Error> {
-        let (manifest, inputs) = (seal.manifest()?, seal.inputs()?);
+impl<'a> Contents<'a> {
+    /// Looks into a seal and its documents.
+    pub(super) fn of(seal: &Seal, parsed: &'a Parsed) -> Result<Self, callsheet::Error> {
+        let Parsed {
+            manifest, inputs, ..
+        } = parsed;
         let mut contents = Self {
             texts: BTreeMap::new(),
             input: inputs.input_name(),
             seams: Vec::new(),
-            sources: sources(seal, &manifest, &inputs)?,
+            sources: sources(parsed),
             manifest,
         };
-        let recipe = contents.manifest.recipe.name.clone();
+        let recipe = &manifest.recipe.name;
         for (_, path, body) in inputs.readings.files() {
             contents.add(seal, body, INPUT, Some(format!("file/{path}")));
         }
@@ -50,15 +53,15 @@ impl Contents {
         }
         let place = format!("{recipe}/input");
         contents.add(seal, inputs.input_name(), INPUT, Some(place));
-        for tool in contents.manifest.tools.clone() {
-            contents.add(seal, tool, TOOL, None);
+        for tool in &manifest.tools {
+            contents.add(seal, *tool, TOOL, None);
         }
-        for section in contents.manifest.sections.clone() {
+        for section in &manifest.sections {
             let place = format!("{recipe}/{}", section.label());
             contents.add(seal, section.fingerprint, SECTION, Some(place));
         }
-        let (text, places) = seal.to_read()?;
-        let names = contents.manifest.sections.iter();
+        let (text, places) = seal.to_read_parsed(parsed)?;
+        let names = manifest.sections.iter();
         let names = names.map(|section| section.fingerprint);
         let sections: Vec<_> = names.zip(places).collect();
         for seam in passage::seams(&text, &sections) {
@@ -69,7 +72,7 @@ impl Contents {
                 contents.seams.push(seam);
             }
         }
-        if contents.manifest.sections.is_empty() && !text.is_empty() {
+        if manifest.sections.is_empty() && !text.is_empty() {
             contents.insert(text.into_bytes().into(), FRAME);
         }
         Ok(contents)
@@ -123,7 +126,7 @@ impl Contents {
     }
 
     /// Returns the longest section that came from the input.
-    pub(super) fn longest(&self, keys: &BTreeMap<Fingerprint, i64>) -> Option<(i64, &[u8])> {
+    pub(super) fn longest(&self, keys: &Keys) -> Option<(i64, &[u8])> {
         let sections = self.manifest.sections.iter();
         let given = sections.filter(|section| section.source.starts_with("input:"));
         let longest = given.max_by_key(|section| section.bytes)?;
@@ -133,21 +136,17 @@ impl Contents {
 }
 
 /// Returns the names of everything that went into a prompt: what its bytes came from, and every file that was read.
-fn sources(
-    seal: &Seal,
-    manifest: &Manifest,
-    inputs: &SealedInputs,
-) -> Result<BTreeSet<String>, callsheet::Error> {
-    let map = seal.source_map()?;
-    let mapped = map.spans.iter().map(|span| span.source.clone());
-    let sections = manifest.sections.iter();
-    let named = sections.map(|section| section.source.clone());
-    let read = inputs
-        .files()
-        .into_iter()
-        .map(|path| format!("file:{path}"));
-    let all = mapped.chain(named).chain(read);
-    let all = all.filter(|name| name.starts_with("file:") || name.starts_with("template:"));
+fn sources(parsed: &Parsed) -> BTreeSet<String> {
+    let spans = parsed.source_map.spans.iter();
+    let sections = parsed.manifest.sections.iter();
+    let named = spans.map(|span| span.source.as_str());
+    let named = named.chain(sections.map(|section| section.source.as_str()));
+    let named = named.filter(|name| name.starts_with("file:") || name.starts_with("template:"));
+    let read = parsed.inputs.files().into_iter();
+    let read = read.map(|path| format!("file:{path}"));
+    // Most are named several times.
+    let named: BTreeSet<&str> = named.collect();
+    let all = named.into_iter().map(str::to_owned).chain(read);
     // The character NUL cannot be stored in a name.
-    Ok(all.map(|name| name.replace('\0', "\u{fffd}")).collect())
+    all.map(|name| name.replace('\0', "\u{fffd}")).collect()
 }

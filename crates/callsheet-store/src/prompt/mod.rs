@@ -8,6 +8,7 @@ mod line;
 mod load;
 mod notes;
 mod seal;
+mod texts;
 mod unit;
 mod verify;
 
@@ -100,13 +101,16 @@ impl Store {
         seal: Seal,
     ) -> Result<(SealedPrompt, bool), StoreError> {
         // Here it keeps nobody else who writes waiting.
-        if let Some(fault) = seal.check().first() {
-            let why =
-                format!("the prompt cannot be sealed, because it could not be proven: {fault}");
-            return Err(StoreError::refused(why));
+        let refused = |fault: &str| {
+            let why = "the prompt cannot be sealed, because it could not be proven";
+            StoreError::refused(format!("{why}: {fault}"))
+        };
+        let parsed = seal.parsed().map_err(|error| refused(error.detail()))?;
+        if let Some(fault) = seal.check_parsed(&parsed).first() {
+            return Err(refused(&fault.to_string()));
         }
         let project = project.clone();
-        self.write(move |tx| put(tx, &project, &seal, When::Now))
+        self.write(move |tx| put(tx, &project, (&seal, &parsed), When::Now))
             .await
     }
 

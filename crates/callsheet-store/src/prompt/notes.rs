@@ -8,50 +8,19 @@ use super::contents::Contents;
 use super::line::{Line, Noted};
 use super::load::{load, told};
 use super::{COLUMNS, read};
-use crate::body::{self, Likes, Slot};
+use crate::body::{self, Keys};
 use crate::db::{Tx, Value, groups, query_in};
 use crate::project::Project;
-use crate::{StoreError, pack, passage};
+use crate::{StoreError, passage};
 
 /// How many rows one statement is about.
 const ROWS: usize = 100;
-
-/// The keys of the texts of a prompt, by their names.
-pub(super) type Keys = BTreeMap<Fingerprint, i64>;
-
-/// Keeps the texts of a prompt.
-pub(super) fn put_texts(
-    tx: &mut dyn Tx,
-    project: &Project,
-    contents: &Contents,
-) -> Result<Keys, StoreError> {
-    let names: Vec<Fingerprint> = contents.texts.keys().copied().collect();
-    let mut keys = body::find_all(tx, &names)?;
-    // The input comes last: it often holds what has become a section.
-    let (input, others): (Vec<_>, Vec<_>) = contents
-        .texts
-        .iter()
-        .filter(|(name, _)| !keys.contains_key(name))
-        .partition(|(name, _)| **name == contents.input);
-    for (name, part) in others.into_iter().chain(input) {
-        let is_input = *name == contents.input;
-        let held = is_input.then(|| contents.longest(&keys)).flatten();
-        let slot = part.place.as_ref().map(|place| Slot {
-            project: project.key,
-            name: place,
-        });
-        let text = (&*part.text, pack::alone(&part.text));
-        let key = body::put(tx, *name, text, Likes { slot, held })?;
-        keys.insert(*name, key);
-    }
-    Ok(keys)
-}
 
 /// A new prompt of a line, of which notes are taken.
 pub(super) struct Notes<'a> {
     pub(super) line: Line,
     pub(super) prompt: i64,
-    pub(super) contents: &'a Contents,
+    pub(super) contents: &'a Contents<'a>,
     pub(super) keys: &'a Keys,
 }
 
@@ -130,7 +99,9 @@ pub(crate) fn note_passages(tx: &mut dyn Tx, project: i64) -> Result<(), StoreEr
             last = row.int(7)?;
             let prompt = read(row)?;
             let seal = load(tx, &prompt)?;
-            let contents = Contents::of(&seal);
+            let parsed = seal.parsed();
+            let parsed = parsed.map_err(|error| told(tx, &prompt, error.detail()))?;
+            let contents = Contents::of(&seal, &parsed);
             let contents = contents.map_err(|error| told(tx, &prompt, error.detail()))?;
             let names: Vec<Fingerprint> = contents.roles().into_keys().collect();
             let passages = contents.passages(&body::find_all(tx, &names)?);

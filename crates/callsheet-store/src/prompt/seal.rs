@@ -1,16 +1,17 @@
 //! Writing a seal: its texts, its documents, what it carries and what went into it.
 
 use callsheet::manifest::Manifest;
+use callsheet::seal::Parsed;
 use callsheet::{Event, Fingerprint, Seal};
 use serde_json::json;
 
 use super::contents::Contents;
 use super::line::Line;
-use super::notes::{self, Notes};
-use super::{SealedPrompt, guard, load, unit};
+use super::notes::Notes;
+use super::{SealedPrompt, guard, load, texts, unit};
 use crate::db::Tx;
 use crate::project::Project;
-use crate::{Id, StoreError, body, event, mark};
+use crate::{Id, StoreError, event, mark};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";
@@ -31,11 +32,11 @@ pub(crate) enum When {
     At(i64),
 }
 
-/// Seals a prompt; returns it, and whether it is new.
+/// Seals a prompt, whose documents are parsed; returns it, and whether it is new.
 pub(crate) fn put(
     tx: &mut dyn Tx,
     project: &Project,
-    seal: &Seal,
+    (seal, parsed): (&Seal, &Parsed),
     when: When,
 ) -> Result<(SealedPrompt, bool), StoreError> {
     guard::sealing(tx, project)?;
@@ -45,13 +46,13 @@ pub(crate) fn put(
         let prompt = super::find(tx, project, row.text(0)?)?;
         return Ok((prompt, false));
     }
-    let contents = Contents::of(seal).map_err(|error| {
+    let contents = Contents::of(seal, parsed).map_err(|error| {
         StoreError::refused(format!("the seal is not in order: {}", error.detail()))
     })?;
-    let keys = notes::put_texts(tx, project, &contents)?;
+    let keys = texts::put(tx, project, &contents)?;
     let line = Line::of(tx, project, &contents.manifest.recipe.name)?;
     let at = free_time(tx, project, whole, when)?;
-    let prompt = insert(tx, project, line, &contents.manifest, (whole, at))?;
+    let prompt = insert(tx, project, line, contents.manifest, (whole, at))?;
     unit::put(tx, project, &prompt, &seal.documents)?;
     let notes = Notes {
         line,
@@ -72,14 +73,11 @@ pub(crate) fn put(
     Ok((prompt, true))
 }
 
-/// How many bytes of texts are read again at once, if a single one has not more.
-const PIECE: usize = 4 << 20;
-
 /// Reads what was stored, and refuses to go on unless it is what was sealed.
 fn read_again(
     tx: &mut dyn Tx,
     project: &Project,
-    (prompt, contents): (&SealedPrompt, &Contents),
+    (prompt, contents): (&SealedPrompt, &Contents<'_>),
 ) -> Result<(), StoreError> {
     if super::find(tx, project, prompt.id.as_str())? != *prompt {
         return Err(super::told(
@@ -89,17 +87,7 @@ fn read_again(
         ));
     }
     load::documents(tx, prompt)?;
-    let (mut names, mut bytes) = (Vec::new(), 0);
-    for (name, part) in &contents.texts {
-        if bytes + part.text.len() > PIECE {
-            body::get_all(tx, &names)?;
-            names.clear();
-            bytes = 0;
-        }
-        names.push(*name);
-        bytes += part.text.len();
-    }
-    body::get_all(tx, &names).map(|_| ())
+    texts::read_again(tx, contents)
 }
 
 /// Returns a time at which no other prompt has the id.

@@ -1,6 +1,6 @@
-//! Units: the four documents of a prompt in one, kept as what differs from the unit of a prompt like it.
+//! Units: the four documents of a prompt in one, kept as a delta against the unit of a prompt like it.
 //!
-//! What they are compared with is a body, which may be kept as what differs from an older one itself. That a unit is the
+//! Its base is a body, which may be a delta against an older one itself. That a unit is the
 //! sealed one is not told here, but by its seal.
 
 use std::cell::LazyCell;
@@ -11,7 +11,7 @@ use callsheet::Fingerprint;
 use callsheet::seal::DOCUMENTS;
 
 use super::SealedPrompt;
-use crate::body::{self, Base, Likes, Slot};
+use crate::body::{self, Base, NewBody, SlotName, Slots};
 use crate::db::{Row, Tx};
 use crate::project::Project;
 use crate::{StoreError, pack};
@@ -36,36 +36,35 @@ pub(super) fn put(
     let unit = documents.each_ref().map(String::as_bytes).join(&BETWEEN);
     let packed = |base: &[u8]| pack::against(&unit, &hinted(base, prompt));
     let alone = LazyCell::new(|| pack::alone(&unit));
-    let name = |kind: usize| format!("documents of {} {kind}", prompt.recipe);
-    let names: [String; KINDS] = std::array::from_fn(name);
-    let slots = names.each_ref().map(|name| Slot {
+    let slots = Slots {
         project: project.key,
-        name,
-    });
+    };
+    let name = |kind: usize| SlotName::of(&format!("documents of {} {kind}", prompt.recipe));
+    let names: [SlotName; KINDS] = std::array::from_fn(name);
     let (mut free, mut far) = (None, Vec::new());
-    for slot in slots {
-        let Some(base) = slot.base(tx)? else {
-            free = free.or(Some(slot));
+    for name in names {
+        let Some(base) = slots.bases(tx, &[name])?.remove(&name) else {
+            free = free.or(Some(name));
             continue;
         };
         let packed = packed(&base.text);
         if base.is_near(packed.len(), || alone.len()) {
-            slot.note(tx, &base, packed.len())?;
+            slots.note(tx, (name, &base), packed.len())?;
             return insert(tx, prompt, base.key, (unit.len(), packed));
         }
-        far.push((packed.len(), slot, base));
+        far.push((packed.len(), name, base));
     }
     let nearest = far.into_iter().min_by_key(|(took, ..)| *took);
-    let (slot, last) = match nearest {
-        Some((took, slot, base)) if took <= alone.len() / 2 => (slot, Some(base)),
+    let (name, last) = match nearest {
+        Some((took, name, base)) if took <= alone.len() / 2 => (name, Some(base)),
         _ => {
             let any = usize::try_from(prompt.key).unwrap_or(0) % KINDS;
-            (free.unwrap_or(slots[any]), None)
+            (free.unwrap_or(names[any]), None)
         }
     };
-    let base = put_base(tx, slot, last, (&unit, &alone))?;
-    let packed = pack::again(&unit, &hinted(&unit, prompt));
-    insert(tx, prompt, base, (unit.len(), packed))
+    let base = put_base(tx, last, (&unit, &alone))?;
+    slots.set(tx, &BTreeMap::from([(name, base)]))?;
+    insert(tx, prompt, base, (unit.len(), pack::prefix()))
 }
 
 fn insert(
@@ -80,10 +79,9 @@ fn insert(
     Ok(())
 }
 
-/// Makes a unit the base of those to come, itself a difference to the whole unit that the last base is one to.
+/// Keeps a unit as the base of those to come, itself a delta against the whole unit that the last base is one against.
 fn put_base(
     tx: &mut dyn Tx,
-    slot: Slot<'_>,
     last: Option<Base>,
     (unit, alone): (&[u8], &[u8]),
 ) -> Result<i64, StoreError> {
@@ -101,15 +99,16 @@ fn put_base(
     };
     // Where little is left of the whole unit, a new one soon pays.
     let whole = whole.filter(|(_, text)| pack::against(unit, text).len() <= alone.len() / 3);
-    let held = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
-    let likes = Likes { slot: None, held };
     let name = Fingerprint::of(unit);
-    let key = match body::find(tx, name)? {
-        Some(key) => key,
-        None => body::put(tx, name, (unit, alone.to_vec()), likes)?,
-    };
-    slot.set(tx, key)?;
-    Ok(key)
+    if let Some(key) = body::find(tx, name)? {
+        return Ok(key);
+    }
+    let whole = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
+    let packed = NewBody::new(name, unit, alone.to_vec(), whole);
+    let keys = body::insert(tx, vec![packed])?;
+    keys.get(&name)
+        .copied()
+        .ok_or_else(|| body::not_there(tx, name))
 }
 
 /// Adds to a base what the row of a prompt says already and its manifest says again.
@@ -120,7 +119,7 @@ fn hinted(base: &[u8], prompt: &SealedPrompt) -> Vec<u8> {
 /// The bases of units, each unpacked once.
 #[derive(Default)]
 pub(super) struct Bases {
-    texts: BTreeMap<i64, Arc<[u8]>>,
+    texts: BTreeMap<i64, Arc<Vec<u8>>>,
     bytes: usize,
 }
 
@@ -150,16 +149,21 @@ impl Bases {
         prompt: &SealedPrompt,
         row: &Row,
     ) -> Result<Vec<u8>, StoreError> {
-        let base = hinted(&self.get(tx, row.int(0)?)?, prompt);
-        let unit = pack::unpack(row.bytes(2)?, row.int(1)?, &base);
+        let (base, packed) = (self.get(tx, row.int(0)?)?, row.bytes(2)?);
+        // Long ones are not copied more often than it takes.
+        let unit = if pack::is_prefix(packed) {
+            pack::unpack(packed, row.int(1)?, &base)
+        } else {
+            pack::unpack(packed, row.int(1)?, &hinted(&base, prompt))
+        };
         unit.map_err(|why| row.damaged(why))
     }
 
-    fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<[u8]>, StoreError> {
+    fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<Vec<u8>>, StoreError> {
         if let Some(text) = self.texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let text: Arc<[u8]> = body::get_key(tx, key)?.into();
+        let text = Arc::new(body::get_key(tx, key)?);
         if self.bytes > MOST_BYTES {
             *self = Self::default();
         }

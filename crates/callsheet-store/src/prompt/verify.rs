@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use callsheet::{Fingerprint, Seal};
+use callsheet::{Fingerprint, Manifest};
 
 use super::contents::Contents;
 use super::load::Texts;
@@ -178,7 +178,7 @@ fn check_body(row: &Row) -> Result<(), Bad> {
         return Err((Some(name), "it has a base that it does not need".to_owned()));
     }
     if Fingerprint::of(&text) != name {
-        return Err((Some(name), "its fingerprint is another".to_owned()));
+        return Err((Some(name), "hash mismatch".to_owned()));
     }
     Ok(())
 }
@@ -231,10 +231,11 @@ fn verify_prompt(
         Ok(seal) => seal,
         Err(why) => return Ok(vec![why]),
     };
-    let named = match seal.named() {
-        Ok(named) => named,
+    let parsed = match seal.parsed() {
+        Ok(parsed) => parsed,
         Err(error) => return Ok(vec![error.detail().to_owned()]),
     };
+    let named = parsed.named();
     if named.iter().any(|name| damaged.names.contains(name)) {
         return Ok(Vec::new());
     }
@@ -243,9 +244,13 @@ fn verify_prompt(
         Err(StoreError::Damaged { why, .. }) => return Ok(vec![why]),
         Err(other) => return Err(other),
     }
-    let mut faults: Vec<String> = seal.check().iter().map(ToString::to_string).collect();
-    faults.extend(check_row(prompt, &seal));
-    match Contents::of(&seal) {
+    let mut faults: Vec<String> = seal
+        .check_parsed(&parsed)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    faults.extend(check_row(prompt, &parsed.manifest));
+    match Contents::of(&seal, &parsed) {
         Ok(contents) => {
             carried.unsure = unsure;
             faults.extend(check_carried(tx, prompt, &contents, carried)?);
@@ -264,7 +269,7 @@ fn verify_prompt(
 fn check_carried(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
-    contents: &Contents,
+    contents: &Contents<'_>,
     carried: &mut Carried,
 ) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
@@ -290,8 +295,7 @@ fn check_carried(
 }
 
 /// Compares the columns of a prompt with its manifest.
-fn check_row(prompt: &SealedPrompt, seal: &Seal) -> Option<String> {
-    let manifest = seal.manifest().ok()?;
+fn check_row(prompt: &SealedPrompt, manifest: &Manifest) -> Option<String> {
     let same = prompt.id == Id::new(prompt.sealed_at, prompt.seal)
         && prompt.recipe == manifest.recipe.name
         && prompt.engine == manifest.engine

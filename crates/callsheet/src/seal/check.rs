@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{DOCUMENTS, Seal, body_of, inputs, reading};
+use super::parsed::handed_over;
+use super::{DOCUMENTS, Parsed, Seal, body_of, inputs, reading};
 use crate::manifest::{self, Manifest};
 use crate::recipe::Shape;
 use crate::source_map;
@@ -37,14 +38,24 @@ impl Seal {
     ///
     /// That the documents themselves are the sealed ones is told by [`Seal::fingerprint`].
     pub fn check(&self) -> Vec<Fault> {
+        match self.parsed() {
+            Ok(parsed) => self.check_parsed(&parsed),
+            Err(error) => vec![Fault::new("documents", error.detail())],
+        }
+    }
+
+    /// Does what [`Seal::check`] does; `parsed` are the documents of this seal.
+    pub fn check_parsed(&self, parsed: &Parsed) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self
             .bodies
             .iter()
             .filter(|(name, bytes)| Fingerprint::of(bytes) != **name)
-            .map(|(name, _)| Fault::new(format!("text {name}"), "its fingerprint is another"))
+            .map(|(name, _)| Fault::new(format!("text {name}"), "hash mismatch"))
             .collect();
-        let found = [self.check_prompt(), self.check_named(), self.check_inputs()];
-        for found in found {
+        let missing = parsed.named().into_iter();
+        let missing = missing.filter(|name| !self.bodies.contains_key(name));
+        faults.extend(missing.map(|name| Fault::new(format!("text {name}"), "it is not there")));
+        for found in [self.check_prompt(parsed), self.check_inputs(parsed)] {
             match found {
                 Ok(more) => faults.extend(more),
                 Err(error) => faults.push(Fault::new("documents", error.detail())),
@@ -53,8 +64,13 @@ impl Seal {
         faults
     }
 
-    fn check_prompt(&self) -> Result<Vec<Fault>, Error> {
-        let (manifest, map, layout) = (self.manifest()?, self.source_map()?, self.layout()?);
+    fn check_prompt(&self, parsed: &Parsed) -> Result<Vec<Fault>, Error> {
+        let Parsed {
+            manifest,
+            source_map: map,
+            layout,
+            ..
+        } = parsed;
         let mut faults = Vec::new();
         let schemas = [
             (0, &*manifest.schema, manifest::SCHEMA),
@@ -68,29 +84,21 @@ impl Seal {
         }
         let unknown = layout.unknown_schema();
         faults.extend(unknown.map(|detail| Fault::new(DOCUMENTS[2], detail)));
-        let told = self.told_text(&layout)?;
+        let told = self.told_text(layout, manifest)?;
         let shape = Some(layout.cut.shape).filter(|_| !layout.is_of_contents());
-        faults.extend(check_sections(&manifest, &told, shape.unwrap_or_default()));
+        faults.extend(check_sections(manifest, &told, shape.unwrap_or_default()));
         if !map.covers(&told) {
             faults.push(Fault::new(DOCUMENTS[1], "it does not cover the text"));
         }
-        let text = self.text()?;
-        if Fingerprint::of(&text) != manifest.fingerprint || text.len() != manifest.bytes {
+        let text = handed_over(layout, &told);
+        if Fingerprint::of(&*text) != manifest.fingerprint || text.len() != manifest.bytes {
             faults.push(Fault::new("prompt", "it is not what the manifest says"));
         }
         Ok(faults)
     }
 
-    fn check_named(&self) -> Result<Vec<Fault>, Error> {
-        let missing = self.named()?.into_iter();
-        let missing = missing.filter(|name| !self.bodies.contains_key(name));
-        Ok(missing
-            .map(|name| Fault::new(format!("text {name}"), "it is not there"))
-            .collect())
-    }
-
-    fn check_inputs(&self) -> Result<Vec<Fault>, Error> {
-        let inputs = self.inputs()?;
+    fn check_inputs(&self, parsed: &Parsed) -> Result<Vec<Fault>, Error> {
+        let inputs = &parsed.inputs;
         if inputs.schema != inputs::SCHEMA {
             let detail = format!(
                 "its schema is `{}`, not `{}`",
@@ -99,10 +107,10 @@ impl Seal {
             );
             return Ok(vec![Fault::new(DOCUMENTS[3], detail)]);
         }
-        inputs.input()?;
-        let manifest = self.manifest()?;
+        inputs.input_in(&self.bodies)?;
         // A recipe that held secrets is sealed without them, and has another fingerprint.
-        if inputs.is_scrubbed() || inputs.recipe_record() == manifest.recipe {
+        let recipe = &parsed.manifest.recipe;
+        if inputs.is_scrubbed() || inputs.recipe_record(&self.bodies) == *recipe {
             return Ok(Vec::new());
         }
         let detail = "its recipe is not the one that was sealed";

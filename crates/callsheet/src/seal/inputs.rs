@@ -193,11 +193,11 @@ impl SealedInputs {
         self.options.redact != Level::Off
     }
 
-    /// Returns what a manifest says of the recipe.
-    pub(super) fn recipe_record(&self) -> RecipeRecord {
+    /// Returns what a manifest says of the recipe, whose texts are among `bodies`.
+    pub(super) fn recipe_record(&self, bodies: &Bodies) -> RecipeRecord {
         let files = self.recipe.files.iter();
         let texts: Vec<(&str, &[u8])> = files
-            .filter_map(|(name, body)| Some((name.as_str(), &**self.texts.get(body)?)))
+            .filter_map(|(name, body)| Some((name.as_str(), &**bodies.get(body)?)))
             .collect();
         RecipeRecord {
             name: self.recipe.name.clone(),
@@ -217,7 +217,12 @@ impl SealedInputs {
 
     /// Returns the input document.
     pub fn input(&self) -> Result<Value, Error> {
-        crate::document::json(self.text(self.input)?)
+        self.input_in(&self.texts)
+    }
+
+    /// Returns the input document, whose text is among `bodies`.
+    pub(super) fn input_in(&self, bodies: &Bodies) -> Result<Value, Error> {
+        crate::document::json(super::text_in(bodies, self.input)?)
             .map_err(|error| damaged(format!("the input is not valid JSON: {error}")))
     }
 
@@ -245,18 +250,11 @@ impl SealedInputs {
         })
     }
 
-    fn text(&self, name: Fingerprint) -> Result<&str, Error> {
-        let bytes = self
-            .texts
-            .get(&name)
-            .ok_or_else(|| super::not_there(name))?;
-        std::str::from_utf8(bytes).map_err(|_| damaged(format!("the text {name} is no UTF-8")))
-    }
-
     /// Returns the recipe.
     pub(super) fn recipe(&self) -> Result<Recipe, Error> {
         let files = self.recipe.files.iter();
-        let folder = files.map(|(name, body)| Ok((name.clone(), self.text(*body)?.to_owned())));
+        let folder = files
+            .map(|(name, body)| Ok((name.clone(), super::text_in(&self.texts, *body)?.to_owned())));
         let folder = folder.collect::<Result<_, Error>>()?;
         Recipe::parse(&self.recipe.name, &self.recipe.home, folder)
     }

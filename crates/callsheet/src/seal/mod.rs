@@ -7,6 +7,7 @@
 mod check;
 mod inputs;
 mod layout;
+mod parsed;
 mod paths;
 mod replay;
 mod scrub;
@@ -21,16 +22,18 @@ use serde_json::Value;
 
 pub use check::Fault;
 pub use inputs::SealedInputs;
+pub use parsed::Parsed;
 pub use paths::{ROOT, RootPaths};
 pub use replay::{Difference, Replay};
 
 use self::layout::Layout;
+use self::parsed::handed_over;
 use crate::compose::{as_messages, compose_again, document};
 use crate::inputs::Bodies;
 use crate::manifest::{Manifest, SectionRecord};
 use crate::reading::Reading;
 use crate::recipe::Shape;
-use crate::source_map::{MapSpan, SourceMap};
+use crate::source_map::SourceMap;
 use crate::{Composition, Error, ErrorKind, Fingerprint, Inputs, Options, Recipe};
 
 /// The most bytes that a sealed prompt may have, and that may be read for it.
@@ -70,6 +73,25 @@ pub struct Seal {
     pub bodies: Bodies,
 }
 
+/// What a composition tells of itself: its manifest and its source map, as they are sealed.
+struct Told([String; 2]);
+
+impl Told {
+    fn of(composition: &Composition) -> Self {
+        let map = &composition.source_map;
+        let map = match composition.prompt.shape {
+            Shape::Messages => compact(&map.folded(&composition.text)),
+            Shape::Text | Shape::System => compact(map),
+        };
+        Self([compact(&composition.manifest), map])
+    }
+
+    /// Tells whether one of the paths is named.
+    fn names(&self, paths: &RootPaths) -> bool {
+        self.0.iter().any(|text| paths.are_in(text.as_bytes()))
+    }
+}
+
 /// Tells whether composing again gave the same prompt and lost nothing more; details may name other paths.
 fn is_same(again: &Composition, composition: &Composition) -> bool {
     let lost = |one: &Composition| {
@@ -91,35 +113,35 @@ impl Seal {
         inputs: &Inputs,
         options: &Options,
     ) -> Result<Self, Error> {
-        let sealed = SealedInputs::of(recipe, input, inputs, options)?;
+        let mut hidden = SealedInputs::of(recipe, input, inputs, options)?;
         let root = inputs.root.iter();
         let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
-        let mut hidden = sealed.clone();
         let changed = hidden.hide(&paths);
-        let told = [
-            compact(&composition.manifest),
-            compact(&composition.source_map),
-        ];
+        let told = Told::of(composition);
         // From outside, `../shop/a.md` is a file of the project only as long as that is the name of its directory.
         let mut asked = recipe.folder().values().map(Cow::from);
         let from_outside = asked.any(|text| text.contains("../")) || compact(input).contains("../");
-        let named = told.iter().any(|text| paths.are_in(text.as_bytes()));
-        if !changed && !named && !from_outside {
-            return Ok(Self::put(composition, recipe, hidden, options));
+        if !changed && !told.names(&paths) && !from_outside {
+            return Ok(Self::put((composition, told), recipe, hidden, options));
         }
         // Fingerprints of the input and what is told of paths are those of composing without the real path.
         let again = hidden
             .input()
             .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
         Ok(match again {
-            Ok(again) if is_same(&again, composition) => Self::put(&again, recipe, hidden, options),
-            _ => Self::put(composition, recipe, sealed, options),
+            Ok(again) if is_same(&again, composition) => {
+                Self::put((&again, Told::of(&again)), recipe, hidden, options)
+            }
+            _ => {
+                let sealed = SealedInputs::of(recipe, input, inputs, options)?;
+                Self::put((composition, told), recipe, sealed, options)
+            }
         })
     }
 
     /// Puts the parts of a seal together.
     fn put(
-        composition: &Composition,
+        (composition, told): (&Composition, Told),
         recipe: &Recipe,
         mut sealed: SealedInputs,
         options: &Options,
@@ -130,40 +152,27 @@ impl Seal {
         };
         // Without its secrets, and before the sections: most of them are files, which are kept already.
         let mut bodies = sealed.bodies();
-        let (text, map) = (&composition.text, &composition.source_map);
+        let text = &composition.text;
         let reading = reading(composition.prompt.shape, text);
         for section in &composition.manifest.sections {
-            add(&mut bodies, body_of(reading.as_ref(), text, section));
+            let body = || body_of(reading.as_ref(), text, section).as_bytes().into();
+            bodies.entry(section.fingerprint).or_insert_with(body);
         }
         for tool in &composition.prompt.tools {
             add(&mut bodies, &tool.to_string());
         }
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
-        let map = match composition.prompt.shape {
-            Shape::Messages => Cow::Owned(map.folded(text)),
-            Shape::Text | Shape::System => Cow::Borrowed(map),
-        };
+        let Told([manifest, map]) = told;
         let mut seal = Self {
-            documents: [
-                compact(&composition.manifest),
-                compact(&*map),
-                compact(&layout),
-                String::new(),
-            ],
+            documents: [manifest, map, compact(&layout), compact(&sealed)],
             bodies,
         };
         // Pseudonyms are shorter than secrets, so a cap that counts characters may cut elsewhere.
-        seal.put_inputs(&sealed);
         if sealed.scrubbed && seal.replay().is_ok_and(|replay| !replay.is_equal()) {
             sealed.replays = false;
-            seal.put_inputs(&sealed);
+            seal.documents[3] = compact(&sealed);
         }
         seal
-    }
-
-    fn put_inputs(&mut self, sealed: &SealedInputs) {
-        self.documents[3] = compact(sealed);
-        self.bodies.extend(sealed.bodies());
     }
 
     /// Returns the fingerprint of the whole: no byte of it can change without another.
@@ -207,37 +216,24 @@ impl Seal {
 
     /// Returns the fingerprints of all texts that the documents name.
     pub fn named(&self) -> Result<BTreeSet<Fingerprint>, Error> {
-        let manifest = self.manifest()?;
-        let mut named = self.document_at::<SealedInputs>(3)?.named();
-        named.extend(manifest.sections.iter().map(|section| section.fingerprint));
-        named.extend(&manifest.tools);
-        Ok(named)
+        Ok(parsed::named(&self.manifest()?, &self.document_at(3)?))
     }
 
     /// Returns the exact bytes that were handed over.
     pub fn text(&self) -> Result<String, Error> {
         let layout = self.layout()?;
-        let text = self.told_text(&layout)?;
-        if !layout.is_of_contents() {
-            return Ok(text);
-        }
-        let frame = SourceMap {
-            spans: vec![MapSpan::frame(0..text.len())],
-            ..SourceMap::default()
-        };
-        Ok(listed(&layout, &text, frame).0)
-    }
-
-    /// Returns the text that manifest and source map speak of.
-    fn told_text(&self, layout: &Layout) -> Result<String, Error> {
-        layout.text(&self.manifest()?, |name| self.body(name))
+        let told = self.told_text(&layout, &self.manifest()?)?;
+        Ok(match handed_over(&layout, &told) {
+            Cow::Borrowed(_) => told,
+            Cow::Owned(text) => text,
+        })
     }
 
     /// Returns the exact bytes with what explains them.
     pub fn explained(&self) -> Result<Explained, Error> {
         let (layout, mut manifest, source_map) =
             (self.layout()?, self.manifest()?, self.source_map()?);
-        let text = self.told_text(&layout)?;
+        let text = self.told_text(&layout, &manifest)?;
         if layout.cut.shape != Shape::Messages {
             return Ok(Explained {
                 text,
@@ -273,17 +269,7 @@ impl Seal {
 
     /// Returns the prompt as people read it, and where the bodies of its sections stand in that.
     pub fn to_read(&self) -> Result<(String, Vec<Range<usize>>), Error> {
-        let (layout, manifest) = (self.layout()?, self.manifest()?);
-        let text = self.told_text(&layout)?;
-        let sections = manifest.sections.iter();
-        let sections = sections.map(|section| section.start..section.end);
-        let shape = Some(layout.cut.shape).filter(|_| !layout.is_of_contents());
-        let Some(reading) = reading(shape.unwrap_or_default(), &text) else {
-            let sections = sections.collect();
-            return Ok((text, sections));
-        };
-        let read = |place: Range<usize>| reading.to_read(place.start)..reading.to_read(place.end);
-        Ok((reading.text().to_owned(), sections.map(read).collect()))
+        self.read_as(&self.layout()?, &self.manifest()?)
     }
 
     /// Returns everything about the prompt as one JSON document, the same that its composition had.
@@ -304,8 +290,7 @@ impl Seal {
     }
 
     fn body(&self, name: Fingerprint) -> Result<&str, Error> {
-        let bytes = self.bodies.get(&name).ok_or_else(|| not_there(name))?;
-        std::str::from_utf8(bytes).map_err(|_| damaged(format!("the text {name} is no UTF-8")))
+        text_in(&self.bodies, name)
     }
 }
 
@@ -356,6 +341,11 @@ fn add(bodies: &mut Bodies, text: &str) {
 fn compact(document: &impl Serialize) -> String {
     // Our documents have text keys only; serialising them cannot fail.
     serde_json::to_string(document).unwrap_or_default()
+}
+
+fn text_in(bodies: &Bodies, name: Fingerprint) -> Result<&str, Error> {
+    let bytes = bodies.get(&name).ok_or_else(|| not_there(name))?;
+    std::str::from_utf8(bytes).map_err(|_| damaged(format!("the text {name} is not UTF-8")))
 }
 
 fn not_there(name: Fingerprint) -> Error {

@@ -201,7 +201,7 @@ impl ProgramCrew<'_> {
         let project = self.prompts.project;
         let composed = self.prompts.compose(order, brief, Keeping::Seal)?;
         let texts = texts(&composed)?;
-        let seal = composed.seal.clone();
+        let seal = composed.seal;
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
         let sealed = self.opened.seal(seal)?;
         let place = match brief.worktree {
