@@ -35,7 +35,7 @@ pub(super) fn put(
     let new = new.filter(|(name, _)| !keys.contains_key(name));
     let (input, others): (Vec<Text<'_>>, Vec<_>) =
         new.partition(|(name, _)| **name == contents.input);
-    for some in pieces(&others, ROWS) {
+    for some in pieces(&others, ROWS, PIECE) {
         keys.extend(put_some(tx, slots, some, None)?);
     }
     if !input.is_empty() {
@@ -84,24 +84,49 @@ fn put_some(
 /// Reads the texts of a prompt, and fails unless they are what was sealed.
 pub(super) fn read_again(tx: &mut dyn Tx, contents: &Contents<'_>) -> Result<(), StoreError> {
     let texts: Vec<Text<'_>> = contents.texts.iter().collect();
-    for some in pieces(&texts, usize::MAX) {
+    for some in pieces(&texts, usize::MAX, PIECE) {
         let names: Vec<Fingerprint> = some.iter().map(|(name, _)| **name).collect();
         body::get_all(tx, &names)?;
     }
     Ok(())
 }
 
-/// Cuts texts into pieces of at most so many.
+/// Cuts texts into pieces of at most so many texts, and so many bytes if a single one has not more.
 fn pieces<'s, 't>(mut texts: &'s [Text<'t>], most: usize) -> impl Iterator<Item = &'s [Text<'t>]> {
     std::iter::from_fn(move || {
-        let mut bytes = 0;
+        let mut size = 0;
         let fitting = texts.iter().take(most).take_while(|(_, part)| {
-            bytes += part.text.len();
-            bytes <= PIECE
+            size += part.text.len();
+            size <= bytes
         });
         let count = fitting.count().max(1).min(texts.len());
         let (some, rest) = texts.split_at(count);
         texts = rest;
         (!some.is_empty()).then_some(some)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pieces_are_all_texts_in_their_order(sizes in prop::collection::vec(0..200_usize, 0..12), most in 1..5_usize) {
+            let part = |size: &usize| Part { text: vec![0; *size].into(), roles: 0, place: None };
+            let name = Fingerprint::of("");
+            let parts: Vec<Part> = sizes.iter().map(part).collect();
+            let texts: Vec<Text<'_>> = parts.iter().map(|part| (&name, part)).collect();
+            let mut found = Vec::new();
+            for some in pieces(&texts, most, 100) {
+                let sizes: Vec<usize> = some.iter().map(|(_, part)| part.text.len()).collect();
+                prop_assert!(!some.is_empty() && some.len() <= most);
+                prop_assert!(some.len() == 1 || sizes.iter().sum::<usize>() <= 100);
+                found.extend(sizes);
+            }
+            prop_assert_eq!(found, sizes);
+        }
+    }
 }
