@@ -92,7 +92,11 @@ pub(super) fn read_again(tx: &mut dyn Tx, contents: &Contents<'_>) -> Result<(),
 }
 
 /// Cuts texts into pieces of at most so many texts, and so many bytes if a single one has not more.
-fn pieces<'s, 't>(mut texts: &'s [Text<'t>], most: usize) -> impl Iterator<Item = &'s [Text<'t>]> {
+fn pieces<'s, 't>(
+    mut texts: &'s [Text<'t>],
+    most: usize,
+    bytes: usize,
+) -> impl Iterator<Item = &'s [Text<'t>]> {
     std::iter::from_fn(move || {
         let mut size = 0;
         let fitting = texts.iter().take(most).take_while(|(_, part)| {
