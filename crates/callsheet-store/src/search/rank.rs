@@ -79,14 +79,15 @@ impl Best<'_> {
             return self.take(tx, few);
         }
         for tier in (0..TIERS).rev() {
-            // What is in no higher tier with any word does not reach this.
+            // What is in no higher tier with any word does not reach this, in one word and in all others.
             let end = trigram::end(tier);
-            if self.worst() >= end * words.len() as f64 {
+            let others: f64 = words.iter().skip(1).map(|_| end).sum();
+            if self.worst() >= end + others {
                 break;
             }
             for this in 0..words.len() {
                 // The others have to make up for what this one lacks.
-                let needed = self.worst() - end * (words.len() - 1) as f64;
+                let needed = self.worst() - others;
                 let lowest = (0..tier).find(|tier| trigram::end(*tier) > needed);
                 let lowest = lowest.unwrap_or(tier);
                 let tiers = |word| if word == this { tier } else { lowest };
@@ -135,10 +136,10 @@ impl Best<'_> {
             let Some(score) = text(tx, &row)?.and_then(|text| self.query.score(&text)) else {
                 continue;
             };
-            let newer = |key: i64, other: &Row| other.int(0).is_ok_and(|other| other < key);
             let key = row.int(0)?;
             let at = self.ranked.partition_point(|(other, there)| {
-                *other > score || *other == score && !newer(key, there)
+                let there = there.int(0).unwrap_or(0);
+                other.total_cmp(&score).then(there.cmp(&key)).is_gt()
             });
             if at < self.most && self.is_since(tx, &row)? {
                 self.ranked.insert(at, (score, row));

@@ -117,10 +117,11 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
     }
     assert!(block_on(store.index(&project, usize::MAX)).unwrap());
     assert_eq!(findings(&store), []);
-    let (table, key) = match place.is_sqlite() {
+    let (table, key) = if place.is_sqlite() {
         // Those below hold what only ranking by FTS5 itself would need, and what segments there are.
-        true => ("trigram_data", "id > 10 and id"),
-        false => ("trigram", "passage"),
+        ("trigram_data", "id > 10 and id")
+    } else {
+        ("trigram", "passage")
     };
     let column = key.rsplit(' ').next().unwrap();
     let all = place.numbers(&format!("select {column} from {table} where {key} > 0"));
