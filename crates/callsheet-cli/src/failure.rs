@@ -166,6 +166,10 @@ impl From<StoreError> for Failure {
             StoreError::Newer { .. } => {
                 Self::new(REFUSED, text).hint("a newer callsheet has written it; use that one")
             }
+            StoreError::Older { .. } => Self::new(REFUSED, text).hint(
+                "export what you need with that build (`callsheet export`), \
+                then move the store away and import it here (`callsheet import`)",
+            ),
             _ => Self::new(REFUSED, text),
         }
     }

@@ -5,21 +5,16 @@
 use callsheet::Fingerprint;
 use serde::Serialize;
 
-use crate::db::{Row, Tx, Value};
+use crate::db::{Row, Tx};
 use crate::project::Project;
-use crate::{Store, StoreError, event, mark};
+use crate::{Store, StoreError, mark};
 
 const LAST: &str = "select seq, mark from event where project = $1 order by seq desc limit 1";
 
 const FIND: &str =
     "select p.name, e.seq from event e join project p on p.key = e.project where e.mark = $1";
 
-const PROJECTS: &str = "select key, name from project order by key";
-
-const EVENTS: &str = "select seq, at, kind, payload, run, mark from event \
-    where project = $1 and seq > $2 order by seq limit 100";
-
-const SET: &str = "update event set mark = $3 where project = $1 and seq = $2";
+const PROJECTS: &str = "select name from project order by key";
 
 /// The last event of a project, which stands for all events up to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -80,7 +75,7 @@ fn find(tx: &mut dyn Tx, hash: Fingerprint) -> Result<Option<Head>, StoreError> 
         }));
     }
     let rows = tx.query(PROJECTS, &[])?;
-    let names = rows.iter().map(|row| row.text(1));
+    let names = rows.iter().map(|row| row.text(0));
     let names = names.collect::<Result<Vec<_>, _>>()?;
     let project = names.into_iter().find(|name| genesis(name) == hash);
     Ok(project.map(|name| Head {
@@ -88,49 +83,4 @@ fn find(tx: &mut dyn Tx, hash: Fingerprint) -> Result<Option<Head>, StoreError> 
         seq: 0,
         hash,
     }))
-}
-
-/// Makes the chains of a store that has none yet. An event whose mark does not fit keeps it, so that it is still found.
-pub(crate) fn make(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    for project in tx.query(PROJECTS, &[])? {
-        let key = project.int(0)?;
-        let mut before = genesis(project.text(1)?).as_bytes().to_vec();
-        let mut last = 0;
-        loop {
-            let rows = tx.query(EVENTS, &[key.into(), last.into()])?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in rows {
-                last = row.int(0)?;
-                before = link(tx, key, &row, &before)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Makes an event part of the chain and returns its mark.
-fn link(tx: &mut dyn Tx, project: i64, row: &Row, before: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let seq = row.int(0)?;
-    let values: [Value<'_>; 6] = [
-        project.into(),
-        seq.into(),
-        row.int(1)?.into(),
-        row.text(2)?.into(),
-        row.text(3)?.into(),
-        row.maybe(4, Row::int)?.into(),
-    ];
-    let mark = row.bytes(5)?;
-    if mark != mark::of(event::TABLE, &values) {
-        return Ok(mark.to_vec());
-    }
-    let linked = mark::after(before, event::TABLE, &values);
-    let set = [
-        project.into(),
-        seq.into(),
-        linked.as_bytes().as_slice().into(),
-    ];
-    tx.execute(SET, &set)?;
-    Ok(linked.as_bytes().to_vec())
 }

@@ -32,6 +32,16 @@ pub enum StoreError {
         /// The newest schema that this program knows.
         known: i64,
     },
+    /// A build before the first release has made the store.
+    Older {
+        /// The store, as [`Location`](crate::Location) prints it, with `?schema=NAME` where its tables are in another schema
+        /// of a server than the one that was asked for.
+        store: String,
+        /// The schema that was found.
+        found: i64,
+        /// The schema that this program needs.
+        known: i64,
+    },
     /// There is no such thing, or more than one that the name could mean.
     Unknown {
         /// What was looked for, such as `run`.
@@ -92,6 +102,15 @@ impl fmt::Display for StoreError {
             } => write!(
                 f,
                 "the store `{store}` has schema {found}, this program knows up to {known}"
+            ),
+            Self::Older {
+                store,
+                found,
+                known,
+            } => write!(
+                f,
+                "the store `{store}` was made by an older build of callsheet: its schema is {found}, \
+                and this one needs {known}"
             ),
             Self::Unknown {
                 what,

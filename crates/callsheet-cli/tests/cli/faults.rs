@@ -166,11 +166,48 @@ fn a_store_of_a_newer_program() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 3
     --- stderr
-    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 8
+    error: the store `[ROOT]/.callsheet/callsheet.db` has schema 99, this program knows up to 9
     hint: a newer callsheet has written it; use that one
     ");
     database(&project)
         .pragma_update(None, "user_version", schema)
+        .unwrap();
+    assert_eq!(
+        project.run(&["verify"]).code(),
+        Some(0),
+        "nothing was touched"
+    );
+}
+
+#[test]
+fn a_store_of_an_older_build() {
+    let project = shop();
+    let id = seal(&project, "you");
+    database(&project)
+        .pragma_update(None, "user_version", 5)
+        .unwrap();
+    for args in [
+        &["show", id.as_str()][..],
+        &["prompts"],
+        &["verify"],
+        &["gc", "--keep", "0"],
+    ] {
+        let run = project.run(args);
+        assert_eq!(
+            (run.code(), run.text().as_str()),
+            (Some(3), ""),
+            "{args:?}: {}",
+            said(&run)
+        );
+    }
+    insta::assert_snapshot!(project.callsheet(&SEAL), @"
+    exit: 3
+    --- stderr
+    error: the store `[ROOT]/.callsheet/callsheet.db` was made by an older build of callsheet: its schema is 5, and this one needs 9
+    hint: export what you need with that build (`callsheet export`), then move the store away and import it here (`callsheet import`)
+    ");
+    database(&project)
+        .pragma_update(None, "user_version", 9)
         .unwrap();
     assert_eq!(
         project.run(&["verify"]).code(),

@@ -1,16 +1,15 @@
 //! The steps that bring a database to the schema of this program, one file per step and dialect.
 //!
-//! A step that has been released never changes; a change of the schema is a new step at the end.
+//! A step that has been released never changes; a change of the schema is a new step at the end. What builds before the
+//! first release have made is refused.
 
 use super::{Dialect, Tx};
-use crate::{StoreError, chain};
+use crate::StoreError;
 
 /// One step: the same for both databases, in their own words.
 struct Step {
     sqlite: &'static str,
     postgres: &'static str,
-    /// What SQL cannot say, afterwards.
-    then: fn(&mut dyn Tx) -> Result<(), StoreError>,
 }
 
 impl Step {
@@ -25,35 +24,26 @@ impl Step {
 /// Reads the two files of a step.
 macro_rules! step {
     ($name:literal) => {
-        step!($name, |_| Ok(()))
-    };
-    ($name:literal, $then:expr) => {
         Step {
             sqlite: include_str!(concat!("../../migrations/sqlite/", $name, ".sql")),
             postgres: include_str!(concat!("../../migrations/postgres/", $name, ".sql")),
-            then: $then,
         }
     };
 }
 
-/// All steps in order; the number of a schema is how many of them it has seen.
-const STEPS: &[Step] = &[
-    step!("0001-project"),
-    step!("0002-prompt"),
-    step!("0003-run"),
-    step!("0004-search"),
-    step!("0005-request"),
-    step!("0006-task"),
-    step!("0007-batch"),
-    step!("0008-chain", chain::make),
-];
+/// All steps in order. Each makes the number of the schema one more.
+const STEPS: &[Step] = &[step!("0001-first")];
+
+/// The number of the schema after the first step; the smaller ones belong to builds before the first release.
+const FIRST: i64 = 9;
 
 /// The schema that this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "they can be counted on fingers")]
-pub(crate) const KNOWN: i64 = STEPS.len() as i64;
+pub(crate) const KNOWN: i64 = FIRST - 1 + STEPS.len() as i64;
 
-/// Returns the error of a schema that this program does not know, if it is one.
-pub(crate) fn refuse_newer(store: &str, found: i64) -> Result<(), StoreError> {
+/// Returns the error of a schema that this program cannot bring to its own, if it is one; 0 is a database without any.
+pub(crate) fn refuse_unknown(store: &str, found: i64) -> Result<(), StoreError> {
+    refuse_older(store, found)?;
     if found > KNOWN {
         return Err(StoreError::Newer {
             store: store.to_owned(),
@@ -68,31 +58,32 @@ pub(crate) fn refuse_newer(store: &str, found: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the names of the tables that a schema has.
-#[cfg(any(feature = "postgres", test))]
-pub(crate) fn tables(dialect: Dialect, schema: i64) -> Vec<&'static str> {
-    let seen = usize::try_from(schema).unwrap_or(0);
-    let mut names = Vec::new();
-    for line in STEPS
-        .iter()
-        .take(seen)
-        .flat_map(|step| step.sql(dialect).lines())
-    {
-        if let Some(rest) = line.strip_prefix("create table ") {
-            names.extend(rest.split([' ', '(']).next());
-        } else if let Some(rest) = line.strip_prefix("drop table ") {
-            names.retain(|name| *name != rest.trim_end_matches(';'));
-        }
+/// Returns the error of a schema that a build before the first release has made, if it is one.
+pub(crate) fn refuse_older(store: &str, found: i64) -> Result<(), StoreError> {
+    if (1..FIRST).contains(&found) {
+        return Err(StoreError::Older {
+            store: store.to_owned(),
+            found,
+            known: KNOWN,
+        });
     }
-    names
+    Ok(())
 }
 
 /// Takes the steps that a schema has not seen. Whoever calls holds the lock for it and writes the number down.
 pub(crate) fn advance(tx: &mut dyn Tx, found: i64) -> Result<(), StoreError> {
-    let seen = usize::try_from(found).unwrap_or(0);
-    for step in STEPS.iter().skip(seen) {
+    take(tx, missing(STEPS, found))
+}
+
+/// Returns the steps that a schema has not seen.
+fn missing(steps: &[Step], found: i64) -> &[Step] {
+    let seen = usize::try_from(found - FIRST + 1).unwrap_or(0);
+    steps.get(seen..).unwrap_or_default()
+}
+
+fn take(tx: &mut dyn Tx, steps: &[Step]) -> Result<(), StoreError> {
+    for step in steps {
         tx.batch(step.sql(tx.dialect()))?;
-        (step.then)(tx)?;
     }
     Ok(())
 }
@@ -100,13 +91,51 @@ pub(crate) fn advance(tx: &mut dyn Tx, found: i64) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::sqlite::in_memory;
+
+    const THREE: [Step; 3] = [
+        step("create table one (a)"),
+        step("create table two (a); insert into two values (2)"),
+        step("alter table one add column b; insert into one select a, 3 from two"),
+    ];
+
+    const fn step(sql: &'static str) -> Step {
+        Step {
+            sqlite: sql,
+            postgres: "",
+        }
+    }
 
     #[test]
-    fn tables_are_those_of_the_steps() {
-        assert_eq!(tables(Dialect::Postgres, 1), ["project", "setting"]);
-        for schema in 0..=KNOWN {
-            let both = [Dialect::Sqlite, Dialect::Postgres].map(|dialect| tables(dialect, schema));
-            assert_eq!(both[0], both[1], "schema {schema}");
+    fn a_step_that_is_missing_is_taken_once() {
+        // From no schema, and from each that was the newest once.
+        for (found, seen) in [(0, 0), (FIRST, 1), (FIRST + 1, 2), (FIRST + 2, 3)] {
+            let rows = in_memory(|tx| {
+                take(tx, &THREE[..seen])?;
+                take(tx, missing(&THREE, found))?;
+                tx.query("select a, b from one", &[])
+            });
+            let rows: Vec<_> = rows
+                .unwrap()
+                .iter()
+                .map(|row| [row.int(0).unwrap(), row.int(1).unwrap()])
+                .collect();
+            assert_eq!(rows, [[2, 3]], "schema {found}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_refused_unless_steps_lead_from_it() {
+        assert_eq!(KNOWN, 9);
+        assert_eq!(missing(STEPS, 0).len(), STEPS.len());
+        assert!(missing(STEPS, KNOWN).is_empty());
+        for found in -2..=KNOWN + 2 {
+            let refused = refuse_unknown("s", found).is_err();
+            assert_eq!(
+                refused,
+                found != 0 && !(FIRST..=KNOWN).contains(&found),
+                "{found}"
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct End<'e> {
 }
 
 impl End<'_> {
-    /// Returns the mark. Runs that were neither stopped nor imported have the mark that runs always had.
+    /// Returns the mark. The times of stopping and importing are part of it where there are any.
     pub(crate) fn mark(&self) -> Vec<u8> {
         let mut values: Vec<Value<'_>> = vec![
             self.key.into(),

@@ -15,7 +15,6 @@ on_both!(
     runs_of_a_batch_are_told_apart,
     a_run_travels_without_its_batch,
     nobody_waits_in_a_circle,
-    a_store_without_batches_is_brought_up_to_date,
 );
 
 const LONG: Duration = Duration::from_mins(1);
@@ -121,20 +120,4 @@ fn nobody_waits_in_a_circle(place: &Place) {
     }
     assert_gapless(&seqs(&store, &project));
     assert_eq!(findings(&store), []);
-}
-
-fn a_store_without_batches_is_brought_up_to_date(place: &Place) {
-    let (store, project) = demo(place);
-    let ids = place.queue(&store, &project, 2);
-    drop(store);
-    place.without_batches(6);
-    let store = place.open();
-    assert_eq!(findings(&store), [], "the marks are those of before");
-    let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
-    assert_eq!(run.batch, None);
-    start(&store, &project, "w", LONG);
-    assert_eq!(findings(&store), []);
-    let forged = "update run set batch = (select key from batch), action = 1";
-    assert_eq!(place.raw(forged), 2);
-    assert_eq!(findings(&store).len(), 2);
 }

@@ -21,7 +21,6 @@ on_both!(
     a_cut_end_has_no_head,
     a_changed_history_has_other_heads,
     many_writers_make_one_chain,
-    an_older_store_gets_a_chain,
 );
 
 fn found(what: String, detail: &str) -> Finding {
@@ -247,56 +246,4 @@ fn many_writers_make_one_chain(place: &Place) {
     });
     assert_eq!(findings(&stores[0]), []);
     assert_eq!(head(&stores[0], "demo").seq, 120);
-}
-
-/// Returns the mark that an event had before there was a chain: of its columns only.
-fn old_mark(columns: &[(&str, String)]) -> Vec<u8> {
-    let items = columns.iter().map(|(kind, text)| (*kind, text.as_bytes()));
-    let named = std::iter::once(("event", [].as_slice())).chain(items);
-    Fingerprint::of_named(named).as_bytes()[..16].to_vec()
-}
-
-/// Takes the chain of a store back.
-fn without_chain(place: &Place, store: &Store) {
-    let project = block_on(store.project("demo")).unwrap();
-    let key = place.count("select key from project");
-    for event in block_on(store.events_since(&project, 0, usize::MAX)).unwrap() {
-        let payload = json!(event.event.payload).to_string();
-        let columns = [
-            ("int", key.to_string()),
-            ("int", event.seq.to_string()),
-            ("int", event.at.to_string()),
-            ("text", event.event.kind.clone()),
-            ("text", payload),
-            ("null", String::new()),
-        ];
-        let mark = place.literal(&old_mark(&columns));
-        let set = format!("update event set mark = {mark} where seq = {}", event.seq);
-        assert_eq!(place.raw(&set), 1);
-    }
-    place.set_schema(7);
-}
-
-fn an_older_store_gets_a_chain(place: &Place) {
-    let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    prompts::seal(&store, &project, "One.");
-    block_on(store.append_events(&project, (0..200).map(event).collect())).unwrap();
-    let chained = head(&store, "demo");
-    without_chain(place, &store);
-    let events = |finding: &&Finding| finding.what.starts_with("event ");
-    assert_eq!(findings(&store).iter().filter(events).count(), 201);
-    drop(store);
-    let store = place.open();
-    assert_eq!(findings(&store), []);
-    assert_eq!(head(&store, "demo"), chained);
-    // What was changed before is not made right.
-    without_chain(place, &store);
-    place.raw("update event set kind = 'test:other' where seq = 5");
-    drop(store);
-    let store = place.open();
-    let found: Vec<String> = findings(&store).into_iter().map(|it| it.what).collect();
-    assert_eq!(found, ["event 5 of project demo"]);
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
-    assert_eq!(findings(&store).len(), 1);
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::on_both;
 use crate::place::{Place, assert_gapless, claim, findings, seqs};
-use crate::prompts;
+use crate::{batches, prompts, tasks};
 
 on_both!(
     a_run_starts_at_once_or_not_at_all,
@@ -25,7 +25,7 @@ on_both!(
     a_running_run_is_asked_to_stop_once,
     a_queued_run_that_is_stopped_never_starts,
     a_run_of_another_project_is_not_found,
-    a_store_without_requests_is_brought_up_to_date,
+    what_a_run_was_not_queued_with_is_found,
 );
 
 const LONG: Duration = Duration::from_mins(1);
@@ -390,26 +390,38 @@ fn a_run_of_another_project_is_not_found(place: &Place) {
     );
 }
 
-fn a_store_without_requests_is_brought_up_to_date(place: &Place) {
+fn what_a_run_was_not_queued_with_is_found(place: &Place) {
     let store = place.open();
     let project = block_on(store.project("demo")).unwrap();
-    let old = NewRun {
+    let bare = NewRun {
         request: Value::Null,
         ..new(&store, &project)
     };
-    let ids = [old.clone(), old].map(|run| block_on(store.queue_run(&project, run)).unwrap());
+    let ids = [bare.clone(), bare].map(|run| block_on(store.queue_run(&project, run)).unwrap());
     let claim = claim(&store, &project, "w", LONG).unwrap();
     assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
-    drop(store);
-    for column in ["request", "stop_requested_at", "imported_at"] {
-        place.raw(&format!("alter table run drop column {column}"));
-    }
-    place.without_tasks(4);
-    let store = place.open();
-    assert_eq!(findings(&store), []);
     let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
-    assert_eq!((run.request, run.stop_requested_at), (None, None));
-    let forged = format!("update run set request = '{{}}' where id = '{}'", ids[1]);
-    assert_eq!(place.raw(&forged), 1);
-    assert_eq!(findings(&store).len(), 1);
+    assert_eq!((run.request, run.task, run.batch), (None, None, None));
+    tasks::add(&store, &project, "a", &[]);
+    batches::start(&store, &project, "w", LONG);
+    assert_eq!(findings(&store), []);
+    let forged = [
+        ["request = '{}'", "request = null"],
+        ["task = (select key from task)", "task = null"],
+        [
+            "batch = (select key from batch), action = 1",
+            "batch = null, action = null",
+        ],
+    ];
+    for id in ids {
+        for [set, unset] in forged {
+            let update =
+                |what: &str| place.raw(&format!("update run set {what} where id = '{id}'"));
+            assert_eq!(update(set), 1);
+            let found: Vec<String> = findings(&store).into_iter().map(|it| it.what).collect();
+            assert_eq!(found, [format!("run {id}")], "{set}");
+            assert_eq!(update(unset), 1);
+        }
+    }
+    assert_eq!(findings(&store), []);
 }

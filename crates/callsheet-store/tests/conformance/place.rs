@@ -128,31 +128,6 @@ impl Place {
         }
     }
 
-    /// Makes a store without tasks one of an older schema; the steps before the one that brought them are taken back already.
-    pub(crate) fn without_tasks(&self, schema: i64) {
-        self.without_batches(schema);
-        for index in ["run_of_task", "run_open_of_task"] {
-            self.raw(&format!("drop index {index}"));
-        }
-        self.raw("alter table run drop column task");
-        for table in ["branch", "annotation", "dependency", "task"] {
-            self.raw(&format!("drop table {table}"));
-        }
-        self.raw("create index run_open on run (key) where state <> 'finished'");
-    }
-
-    /// Makes a store without batches one of an older schema.
-    pub(crate) fn without_batches(&self, schema: i64) {
-        self.raw("drop index run_of_batch");
-        for column in ["batch", "action"] {
-            self.raw(&format!("alter table run drop column {column}"));
-        }
-        for table in ["journal", "batch"] {
-            self.raw(&format!("drop table {table}"));
-        }
-        self.set_schema(schema);
-    }
-
     /// Says which schema the store has.
     pub(crate) fn set_schema(&self, schema: i64) {
         if self.is_sqlite() {

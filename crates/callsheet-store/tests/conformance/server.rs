@@ -6,7 +6,7 @@ use std::time::Duration;
 use callsheet_store::{Access, Location, Options, Store, StoreError, block_on};
 
 use crate::lost::Server;
-use crate::place::{Place, assert_gapless, event, findings, seqs, server};
+use crate::place::{Place, assert_gapless, event, seqs, server};
 use crate::prompts;
 
 fn open(url: &str, access: Access) -> Result<Store, StoreError> {
@@ -106,30 +106,42 @@ fn a_database_may_have_several_stores_in_schemas_of_their_own() {
 }
 
 #[test]
-fn a_store_among_the_tables_of_others_is_moved() {
+fn an_older_store_among_the_tables_of_others_is_refused() {
     let Some(place) = Place::postgres() else {
         return;
     };
-    let store = open(&format!("{}?schema=public", place.text()), Access::Write).unwrap();
+    let elsewhere = format!("{}?schema=public", place.text());
+    let store = open(&elsewhere, Access::Write).unwrap();
     let project = block_on(store.project("demo")).unwrap();
-    prompts::seal(&store, &project, "A task.");
     block_on(store.append_events(&project, vec![event(1)])).unwrap();
-    let there = seqs(&store, &project);
     drop(store);
-    place.raw("create table public.invoice (x int)");
-    // Reading is enough, and two may come at the same time.
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| drop(Store::open(&place.location(), Access::Read).unwrap()));
-        }
-    });
+    place.raw("update public.callsheet_schema set version = 5");
+    for access in [Access::Read, Access::Existing, Access::Write] {
+        let refused = Store::open(&place.location(), access).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the store `{}?schema=public` was made by an older build of callsheet: \
+                its schema is 5, and this one needs 9",
+                place.location()
+            )
+        );
+    }
+    let made = "select count(*) from pg_namespace where nspname = 'callsheet'";
+    assert_eq!(place.count(made), 0);
+
+    // One that is not older is another store, and one that is does not matter where there is a store.
+    place.raw("update public.callsheet_schema set version = 9");
+    let missing = Store::open(&place.location(), Access::Read).unwrap_err();
+    assert!(matches!(missing, StoreError::Unknown { .. }), "{missing}");
     let store = place.open();
-    assert_eq!(seqs(&store, &project), there);
-    block_on(store.append_events(&project, vec![event(2)])).unwrap();
-    assert_eq!(findings(&store), []);
-    let left = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
-    assert_eq!(place.count(left), 1);
-    assert_eq!(place.count("select count(*) from public.invoice"), 0);
+    let here = block_on(store.project("demo")).unwrap();
+    assert!(seqs(&store, &here).is_empty());
+    place.raw("update public.callsheet_schema set version = 5");
+    drop(place.open());
+    place.raw("update public.callsheet_schema set version = 9");
+    let other = open(&elsewhere, Access::Read).unwrap();
+    assert_eq!(seqs(&other, &project), [1], "nothing was touched");
 }
 
 #[test]

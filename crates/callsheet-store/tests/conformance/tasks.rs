@@ -28,7 +28,6 @@ on_both!(
     a_task_has_one_open_run,
     runs_of_tasks_are_told_apart,
     one_of_many_runs_of_a_task_is_taken,
-    a_store_without_tasks_is_brought_up_to_date,
 );
 
 const LONG: Duration = Duration::from_mins(1);
@@ -490,28 +489,5 @@ fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
         ROUNDS
     );
     assert_gapless(&seqs(&store, &project));
-    assert_eq!(findings(&store), []);
-}
-
-fn a_store_without_tasks_is_brought_up_to_date(place: &Place) {
-    let (store, project) = demo(place);
-    let ids = place.queue(&store, &project, 2);
-    let held = claim(&store, &project, "w", LONG).unwrap();
-    assert!(block_on(store.finish_run(&held, &json!(0))).unwrap());
-    drop(store);
-    place.without_tasks(5);
-    let store = place.open();
-    assert_eq!(findings(&store), [], "the marks are those of before");
-    let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
-    assert_eq!(run.task, None);
-    let task = add(&store, &project, "a", &[]);
-    finished(&store, &project, task);
-    assert_eq!(findings(&store), []);
-    for id in ids {
-        let forged = format!("update run set task = (select key from task) where id = '{id}'");
-        assert_eq!(place.raw(&forged), 1);
-        assert_eq!(findings(&store).len(), 1);
-        place.raw(&format!("update run set task = null where id = '{id}'"));
-    }
     assert_eq!(findings(&store), []);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::fault::seconds;
 use super::{Session, UNHURRIED};
 use crate::StoreError;
-use crate::db::{Dialect, Tx, migrate};
+use crate::db::{Row, Tx, migrate};
 
 /// Serialises the migrations of all programs that open the database at the same time.
 const MIGRATION_LOCK: i64 = 0x4353_4854;
@@ -19,9 +19,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The table that tells the number of the schema.
 const NUMBER: &str = "callsheet_schema";
 
-/// Looks for tables by reading a table itself: `to_regclass` may answer from what the connection remembers from before it
+/// Looks for a table by reading a table itself: `to_regclass` may answer from what the connection remembers from before it
 /// waited for the lock.
-const TABLE: &str = "select c.relkind::text from pg_catalog.pg_class c \
+const TABLE: &str = "select 1 from pg_catalog.pg_class c \
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = $2";
 
 const ANY_TABLE: &str = "select c.relname::text from pg_catalog.pg_class c \
@@ -35,16 +35,17 @@ impl Session {
     pub(super) fn migrate(&mut self, make: bool) -> Result<(), StoreError> {
         let (ours, path) = (self.server.schema().to_owned(), self.found.path.clone());
         let mut found = None;
-        let mut is_elsewhere = false;
         self.transact(false, &mut |tx| {
             found = number(tx, &ours)?;
-            is_elsewhere = found.is_none() && elsewhere(tx, &ours, &path)?.is_some();
+            if found.is_none() {
+                refuse_elsewhere(tx, &ours, &path)?;
+            }
             Ok(())
         })?;
         if found == Some(migrate::KNOWN) {
             return Ok(());
         }
-        if found.is_none() && !is_elsewhere && !make {
+        if found.is_none() && !make {
             return Err(StoreError::unknown("store", &*self.store));
         }
         let patience = self.server.answer_limit().saturating_mul(UNHURRIED);
@@ -52,13 +53,8 @@ impl Session {
             tx.unhurried()?;
             lock(tx, patience)?;
             // Another process may have been faster.
-            let mut found = number(tx, &ours)?;
+            let found = number(tx, &ours)?;
             make_schema(tx, &ours)?;
-            if found.is_none()
-                && let Some(schema) = elsewhere(tx, &ours, &path)?
-            {
-                found = take_over(tx, &schema, &ours)?;
-            }
             migrate::advance(tx, found.unwrap_or(0))?;
             tx.batch("create table if not exists callsheet_schema (version bigint not null)")?;
             tx.execute("delete from callsheet_schema", &[])?;
@@ -80,24 +76,34 @@ fn number(tx: &mut dyn Tx, schema: &str) -> Result<Option<i64>, StoreError> {
             ))),
         };
     }
-    let sql = format!("select version from {}.{NUMBER}", quoted(schema));
-    let Some(row) = tx.first(&sql, &[])? else {
+    let Some(row) = noted(tx, schema)? else {
         let why = format!("the table `{NUMBER}` is empty");
         return Err(StoreError::damaged(tx.store(), why));
     };
     let number = row.int(0)?;
-    migrate::refuse_newer(tx.store(), number)?;
+    migrate::refuse_unknown(tx.store(), number)?;
     Ok(Some(number))
 }
 
-/// Returns the schema in which an older program has made the tables, among those in which names were looked up.
-fn elsewhere(tx: &mut dyn Tx, ours: &str, path: &[String]) -> Result<Option<String>, StoreError> {
+/// Returns the row with the number of a schema.
+fn noted(tx: &mut dyn Tx, schema: &str) -> Result<Option<Row>, StoreError> {
+    let sql = format!("select version from {}.{NUMBER}", quoted(schema));
+    tx.first(&sql, &[])
+}
+
+/// Refuses tables of a build before the first release in the schemas in which it looked names up: a new store beside them
+/// would look as if everything were gone. Other stores may stand there.
+fn refuse_elsewhere(tx: &mut dyn Tx, ours: &str, path: &[String]) -> Result<(), StoreError> {
     for schema in path.iter().filter(|name| *name != ours) {
-        if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_some() {
-            return Ok(Some(schema.clone()));
+        if tx.first(TABLE, &[schema.into(), NUMBER.into()])?.is_none() {
+            continue;
+        }
+        if let Some(row) = noted(tx, schema)? {
+            let store = format!("{}?schema={schema}", tx.store());
+            migrate::refuse_older(&store, row.int(0)?)?;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Waits until no other program migrates; each answer comes at once, however long that takes.
@@ -127,25 +133,6 @@ fn make_schema(tx: &mut dyn Tx, ours: &str) -> Result<(), StoreError> {
         tx.batch(&format!("create schema {}", quoted(ours)))?;
     }
     Ok(())
-}
-
-/// Moves the tables that an older program has made among those of others, which stay; returns the number of their schema.
-fn take_over(tx: &mut dyn Tx, schema: &str, ours: &str) -> Result<Option<i64>, StoreError> {
-    let found = number(tx, schema)?;
-    let names = migrate::tables(Dialect::Postgres, found.unwrap_or(0));
-    for name in names.into_iter().chain([NUMBER]) {
-        let row = tx.first(TABLE, &[schema.into(), name.into()])?;
-        if !row.is_some_and(|row| row.text(0) == Ok("r")) {
-            let why = format!("the schema `{schema}` has the table `{NUMBER}` but not `{name}`");
-            return Err(StoreError::damaged(tx.store(), why));
-        }
-        let from = quoted(schema);
-        tx.batch(&format!(
-            "alter table {from}.{name} set schema {}",
-            quoted(ours)
-        ))?;
-    }
-    Ok(found)
 }
 
 /// Returns a name as SQL takes it, whatever is in it.

@@ -50,14 +50,22 @@ impl<'c> Session<'c> {
 
 /// Returns what a query finds in a new store.
 pub(crate) fn fresh(sql: &str) -> Result<Vec<Row>, StoreError> {
+    in_memory(|tx| {
+        migrate::advance(tx, 0)?;
+        tx.query(sql, &[])
+    })
+}
+
+/// Works in a database of its own, without any table, which is gone afterwards.
+pub(super) fn in_memory<T>(
+    work: impl FnOnce(&mut dyn Tx) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     let store: Arc<str> = "a new store".into();
     let connection = Connection::open_in_memory().map_err(|error| told(&store, &error))?;
-    let mut session = Session {
+    work(&mut Session {
         connection: &connection,
         store: &store,
-    };
-    migrate::advance(&mut session, 0)?;
-    session.query(sql, &[])
+    })
 }
 
 /// Refuses what PostgreSQL could not keep, so that both stores take the same texts.

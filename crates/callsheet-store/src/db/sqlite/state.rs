@@ -21,20 +21,20 @@ const STATEMENTS: usize = 64;
 /// What a file says of itself.
 pub(super) struct State {
     application: i64,
-    /// How many migrations it has seen.
+    /// The number of its schema; 0 where it has none.
     pub(super) schema: i64,
     tables: i64,
 }
 
 impl State {
-    /// Refuses what another program, or a newer one, has written.
+    /// Refuses what another program, or a newer or older one, has written.
     pub(super) fn refuse(&self, store: &str) -> Result<(), StoreError> {
         let is_new = self.application == 0 && self.schema == 0 && self.tables == 0;
         if self.application != APPLICATION && !is_new {
             let why = "this file is no database of Callsheet";
             return Err(StoreError::damaged(store, why));
         }
-        migrate::refuse_newer(store, self.schema)
+        migrate::refuse_unknown(store, self.schema)
     }
 }
 

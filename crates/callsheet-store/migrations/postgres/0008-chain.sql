@@ -1,2 +1,0 @@
--- The events of a project are a hash chain from here on: the mark of an event covers the mark of the one before it. No table
--- changes; the marks of the events that are there are made anew by the program, as far as they fit.
