@@ -50,6 +50,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
+        // Whoever stops it while it opens the store has stopped it as well.
+        let interrupts = Interrupts::catch()?;
         let opened = run::open_to_write(project, out)?;
         let desk = Desk::of(project, out)?;
         let is_sandboxed = sandbox::of(project, Place::Worktree)?.is_some();
@@ -67,7 +69,7 @@ impl Args {
             opened,
             desk,
             runners,
-            interrupts: Interrupts::catch()?,
+            interrupts,
             complaint: None,
             handed_over: None,
             taken: 0,
