@@ -122,9 +122,10 @@ fn spans(
     let mut values = vec![project.into()];
     let of = |asked| index::query(tx.dialect(), &asked, &mut values);
     let [sections, seams] = asked(project, piece).map(of);
-    let rest = through.map_or_else(String::new, |through| format!("s.key > {through} or "));
-    let sql =
-        format!("{SPANS} ({rest}s.key in ({sections}) or s.key in ({seams})) order by newest desc");
+    let rest = through.map_or_else(String::new, |through| {
+        format!(" union select key from passage where project = $1 and key > {through}")
+    });
+    let sql = format!("{SPANS} s.key in ({sections} union {seams}{rest}) order by newest desc");
     index::readable(tx.query(&sql, &values))
 }
 
