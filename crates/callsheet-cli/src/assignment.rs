@@ -10,7 +10,7 @@ use callsheet::task::{Clash, TaskStatus, clash};
 use callsheet_run::sandbox::Place;
 use callsheet_run::tasks::{Terms, meetings};
 use callsheet_run::{Resolved, document, drive};
-use callsheet_store::{Id, NewRun, Run, RunKind, RunState, Task, block_on};
+use callsheet_store::{Id, NewRun, Run, RunKind, RunState, Task, Wait};
 use serde_json::{Value, json};
 
 use crate::commands::exec::{self, Errand, TaskErrand, Texts};
@@ -166,7 +166,7 @@ impl Assignment<'_> {
                 self.task.id
             )));
         }
-        let running = block_on(self.opened.store.running(&self.opened.project))?;
+        let running = self.opened.store.running(&self.opened.project).wait()?;
         let task = self.task.id.to_string();
         let meets = meetings(&scope.write, &task, &running)?;
         let threshold = settings.workspace.conflict_threshold;
@@ -358,9 +358,17 @@ impl Assignment<'_> {
             request: drive::request(runner, Some(&terms)),
             batch: None,
         };
-        let id = block_on(self.opened.store.queue_run(&self.opened.project, run))?;
+        let id = self
+            .opened
+            .store
+            .queue_run(&self.opened.project, run)
+            .wait()?;
         if out.json {
-            let queued = block_on(self.opened.store.run(&self.opened.project, id.as_str()))?;
+            let queued = self
+                .opened
+                .store
+                .run(&self.opened.project, id.as_str())
+                .wait()?;
             out.document(&document::document(&queued))?;
         } else {
             out.say("queued; `callsheet worker` runs it");

@@ -1,6 +1,6 @@
 //! The search index: what was sealed and logged goes into it before it is searched.
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -16,7 +16,7 @@ const FEW: i64 = 200;
 
 /// Puts what is new into the index. In a store that cannot be written, everything but the newest log records is found all the same.
 pub(crate) fn catch_up(project: &Project, opened: &Opened, out: Output) -> Result<(), Failure> {
-    let (passages, records) = block_on(opened.store.unindexed(&opened.project))?;
+    let (passages, records) = opened.store.unindexed(&opened.project).wait()?;
     if passages <= FEW && records == 0 {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub(crate) fn catch_up(project: &Project, opened: &Opened, out: Output) -> Resul
 /// Fills the index, with a live line.
 pub(crate) fn fill(opened: &Opened) -> Result<(), Failure> {
     progress::during("indexing", || {
-        while !block_on(opened.store.index(&opened.project, STEP))? {}
+        while !opened.store.index(&opened.project, STEP).wait()? {}
         Ok(())
     })
 }

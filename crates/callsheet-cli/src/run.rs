@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use callsheet_run::{Resolved, drive, find_program};
-use callsheet_store::{Run, Stream, block_on};
+use callsheet_store::{Run, Stream, Wait};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -113,14 +113,14 @@ pub(crate) fn script(project: &Project, runner: &Resolved) -> Result<Option<Scri
 fn recording(project: &Project, name: &str) -> Result<Script, Failure> {
     let refused = |cause: std::io::Error| Failure::refused("cannot write the recording", &cause);
     let opened = store::open(project)?;
-    let run = block_on(opened.store.run(&opened.project, name))?;
+    let run = opened.store.run(&opened.project, name).wait()?;
     let folder = tempfile::tempdir().map_err(refused)?;
     for (stream, file) in [(Stream::Stdout, "stdout"), (Stream::Stderr, "stderr")] {
         let mut file = std::fs::File::create(folder.path().join(file)).map_err(refused)?;
         let mut since = 0;
         loop {
             let records = opened.store.log_since(run.id, since, 64, Some(stream));
-            let records = block_on(records)?;
+            let records = records.wait()?;
             let Some(last) = records.last() else { break };
             since = last.seq;
             for record in &records {
@@ -363,7 +363,7 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Run, Failure> {
         return Err(Failure::input(format!("`{name}` is not the id of a run"))
             .hint("`callsheet runs` lists them"));
     }
-    block_on(opened.store.run(&opened.project, name)).map_err(|error| {
+    opened.store.run(&opened.project, name).wait().map_err(|error| {
         let unknown = matches!(&error, callsheet_store::StoreError::Unknown { candidates, .. } if candidates.is_empty());
         if unknown {
             return Failure::input(error.to_string()).hint("`callsheet runs` lists them");

@@ -6,7 +6,7 @@ use callsheet::{Reason, Seal};
 use callsheet_run::drive;
 use callsheet_store::{
     Access, Head, Id, Location, Options, Project as Kept, Run, SealedPrompt, Store, StoreError,
-    block_on,
+    Wait,
 };
 
 use crate::failure::Failure;
@@ -115,17 +115,17 @@ pub(crate) fn open_whole(project: &Project) -> Result<Store, Failure> {
 pub(crate) fn open(project: &Project) -> Result<Opened, Failure> {
     let store = open_whole(project)?;
     let name = name(project, store.location());
-    let found = block_on(store.find_project(&name))?;
+    let found = store.find_project(&name).wait()?;
     let project = found.ok_or_else(|| nothing_sealed(store.location()))?;
     Ok(Opened { store, project })
 }
 
 /// Returns the head of the history of a project, if the store has that project.
 pub(crate) fn head(project: &Project, store: &Store) -> Result<Option<Head>, StoreError> {
-    let found = block_on(store.find_project(&name(project, store.location())))?;
-    found
-        .map(|project| block_on(store.head(&project)))
-        .transpose()
+    let found = store
+        .find_project(&name(project, store.location()))
+        .wait()?;
+    found.map(|project| store.head(&project).wait()).transpose()
 }
 
 /// Opens the store of a project for reading, if anything was ever sealed there.
@@ -134,7 +134,7 @@ pub(crate) fn open_if_there(project: &Project) -> Result<Option<Opened>, Failure
     let Some(store) = open_to_read(&location)? else {
         return Ok(None);
     };
-    let found = block_on(store.find_project(&name(project, &location)))?;
+    let found = store.find_project(&name(project, &location)).wait()?;
     Ok(found.map(|project| Opened { store, project }))
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn open_to_write(project: &Project) -> Result<Opened, Failure> {
     let store = progress::during("opening the store", || {
         Store::open(&location, Access::Write)
     })?;
-    let project = block_on(store.project(&name(project, &location)))?;
+    let project = store.project(&name(project, &location)).wait()?;
     Ok(Opened { store, project })
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn open_to_write_if_there(project: &Project) -> Result<Option<Opened>
     let Some(store) = open_existing(&location, Access::Existing, Options::default())? else {
         return Ok(None);
     };
-    let project = block_on(store.project(&name(project, &location)))?;
+    let project = store.project(&name(project, &location)).wait()?;
     Ok(Some(Opened { store, project }))
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn open_to_collect(project: &Project) -> Result<Opened, Failure> {
     let options = Options::default().collecting();
     let store = open_existing(&location, Access::Existing, options)?;
     let store = store.ok_or_else(|| nothing_sealed(&location))?;
-    let found = block_on(store.find_project(&name(project, &location)))?;
+    let found = store.find_project(&name(project, &location)).wait()?;
     let project = found.ok_or_else(|| nothing_sealed(&location))?;
     Ok(Opened { store, project })
 }
@@ -209,7 +209,7 @@ pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
 impl Opened {
     /// Seals a prompt.
     pub(crate) fn seal(&self, seal: Seal) -> Result<Sealed, Failure> {
-        let sealing = || block_on(self.store.seal(&self.project, seal));
+        let sealing = || self.store.seal(&self.project, seal).wait();
         let (prompt, new) = progress::during("sealing", sealing)?;
         Ok(Sealed { id: prompt.id, new })
     }
@@ -226,24 +226,27 @@ impl Opened {
     /// Finds a prompt by its id or a unique prefix, or by that of a run that was given it, and reads what was sealed.
     pub(crate) fn sealed(&self, id: &str) -> Result<(SealedPrompt, Seal), StoreError> {
         let (prompt, _) = self.find(id)?;
-        let seal = block_on(self.store.sealed(&prompt))?;
+        let seal = self.store.sealed(&prompt).wait()?;
         Ok((prompt, seal))
     }
 
     /// Finds a prompt, or a run and the prompt that it was given; an id that a prompt has means the prompt.
     pub(crate) fn find(&self, id: &str) -> Result<(SealedPrompt, Option<Run>), StoreError> {
-        let prompt = match block_on(self.store.prompt(&self.project, id)) {
+        let prompt = match self.store.prompt(&self.project, id).wait() {
             Ok(prompt) if prompt.id.as_str().eq_ignore_ascii_case(id) => return Ok((prompt, None)),
             found => found,
         };
-        let run = block_on(self.store.run(&self.project, id));
+        let run = self.store.run(&self.project, id).wait();
         let mut candidates = named(prompt.as_ref().map(|prompt| prompt.id))?;
         let prompts = candidates.len();
         candidates.extend(named(run.as_ref().map(|run| run.id))?);
         match (prompt, run) {
             (Ok(prompt), Err(_)) if candidates.len() == 1 => Ok((prompt, None)),
             (Err(_), Ok(run)) if candidates.len() == 1 => {
-                let prompt = block_on(self.store.prompt(&self.project, run.prompt.as_str()))?;
+                let prompt = self
+                    .store
+                    .prompt(&self.project, run.prompt.as_str())
+                    .wait()?;
                 Ok((prompt, Some(run)))
             }
             _ => Err(StoreError::Unknown {

@@ -7,7 +7,7 @@ use callsheet_run::sandbox::{Place, Sandbox};
 use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
 use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
 use callsheet_run::{Interrupts, document, drive};
-use callsheet_store::{Annotation, Id, Run, RunState, StoreError, Task, block_on};
+use callsheet_store::{Annotation, Id, Run, RunState, StoreError, Task, Wait};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -43,24 +43,28 @@ pub(crate) fn find(opened: &Opened, name: &str) -> Result<Task, Failure> {
     if !could_be_id(name) {
         return Err(Failure::input(format!("`{name}` is not the id of a task")).hint(hint));
     }
-    block_on(opened.store.task(&opened.project, name)).map_err(|error| match &error {
-        StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
-            // Whoever has just seen a run end has its id at hand.
-            let run = block_on(opened.store.run(&opened.project, name));
-            match run.ok().and_then(|run| run.task) {
-                Some(task) => Failure::input(format!("`{name}` is a run, not a task"))
-                    .hint(format!("it is a run of task `{task}`")),
-                None => Failure::input(error.to_string()).hint(hint),
+    opened
+        .store
+        .task(&opened.project, name)
+        .wait()
+        .map_err(|error| match &error {
+            StoreError::Unknown { candidates, .. } if candidates.is_empty() => {
+                // Whoever has just seen a run end has its id at hand.
+                let run = opened.store.run(&opened.project, name).wait();
+                match run.ok().and_then(|run| run.task) {
+                    Some(task) => Failure::input(format!("`{name}` is a run, not a task"))
+                        .hint(format!("it is a run of task `{task}`")),
+                    None => Failure::input(error.to_string()).hint(hint),
+                }
             }
-        }
-        _ => error.into(),
-    })
+            _ => error.into(),
+        })
 }
 
 /// Finds a run of a task that is over, and its task.
 pub(crate) fn finished(opened: &Opened, name: &str) -> Result<(Run, Task), Failure> {
     let run = run::find(opened, name).map_err(|failure| {
-        match block_on(opened.store.task(&opened.project, name)) {
+        match opened.store.task(&opened.project, name).wait() {
             Ok(task) => Failure::input(format!("`{name}` is a task, not a run"))
                 .hint(format!("`callsheet task show {}` lists its runs", task.id)),
             Err(_) => failure,
@@ -82,14 +86,17 @@ pub(crate) fn finished(opened: &Opened, name: &str) -> Result<(Run, Task), Failu
 
 /// Returns what was added to a run after it finished, the oldest first.
 pub(crate) fn annotations(opened: &Opened, run: &Run) -> Result<Vec<Annotation>, Failure> {
-    let mut found = block_on(opened.store.annotations(&opened.project, &[run.id]))?;
+    let mut found = opened
+        .store
+        .annotations(&opened.project, &[run.id])
+        .wait()?;
     Ok(found.remove(&run.id).unwrap_or_default())
 }
 
 /// Returns the documents of runs with what was added to them since.
 pub(crate) fn documents(opened: &Opened, runs: &[Run]) -> Result<Vec<Value>, Failure> {
     let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
-    let mut added = block_on(opened.store.annotations(&opened.project, &ids))?;
+    let mut added = opened.store.annotations(&opened.project, &ids).wait()?;
     let document = |run: &Run| {
         let added = added.remove(&run.id).unwrap_or_default();
         document::document_with(run, &added)
@@ -214,7 +221,7 @@ pub(crate) fn results(
     opened: &Opened,
     task: &Task,
 ) -> Result<(Option<String>, Vec<String>), Failure> {
-    let runs = block_on(opened.store.runs_of_task(&opened.project, task.id))?;
+    let runs = opened.store.runs_of_task(&opened.project, task.id).wait()?;
     let result = |run: &Run| run::text(run.outcome.as_ref()?, "/result");
     let ids = runs.iter().map(|run| run.id.to_string()).collect();
     Ok((runs.iter().rev().find_map(result), ids))

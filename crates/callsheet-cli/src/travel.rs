@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use callsheet_run::travel::{self, Delivery, Parcel, Tip};
 use callsheet_run::workspace::{Ground, Workspace, result_ref};
-use callsheet_store::{Id, RunState, Task, block_on};
+use callsheet_store::{Id, RunState, Task, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -49,11 +49,11 @@ impl<'a> Journey<'a> {
     }
 
     fn runs(&self) -> Result<Vec<String>, Failure> {
-        let runs = block_on(
-            self.opened
-                .store
-                .runs_of_task(&self.opened.project, self.task.id),
-        )?;
+        let runs = self
+            .opened
+            .store
+            .runs_of_task(&self.opened.project, self.task.id)
+            .wait()?;
         Ok(runs.iter().map(|run| run.id.to_string()).collect())
     }
 
@@ -74,7 +74,7 @@ impl<'a> Journey<'a> {
             Some(remote) => travel::bring_from_remote(repository, home, &parcel, &remote)?,
             None => {
                 let stored = self.opened.store.branch(&self.opened.project, self.task.id);
-                let Some(stored) = block_on(stored)? else {
+                let Some(stored) = stored.wait()? else {
                     return Ok(());
                 };
                 travel::unpack(repository, home, &parcel, &stored.bundle)?
@@ -109,7 +109,7 @@ impl<'a> Journey<'a> {
     fn put(&self, parcel: &Parcel<'_>, owns_newest: bool, out: Output) -> Result<bool, Failure> {
         let (repository, home) = (self.ground.repository(), self.ground.home());
         let (store, project) = (&self.opened.store, &self.opened.project);
-        let stored = block_on(store.branch(project, self.task.id))?;
+        let stored = store.branch(project, self.task.id).wait()?;
         // What others have put there stays in it.
         let delivery = match &stored {
             Some(stored) if owns_newest => {
@@ -126,12 +126,9 @@ impl<'a> Journey<'a> {
         };
         let refs = json!({"branch": parcel.branch, "runs": parcel.runs});
         let seen = stored.map(|stored| stored.at);
-        Ok(block_on(store.put_branch(
-            project,
-            self.task.id,
-            seen,
-            (&refs, bundle),
-        ))?)
+        Ok(store
+            .put_branch(project, self.task.id, seen, (&refs, bundle))
+            .wait()?)
     }
 
     fn parcel<'p>(&'p self, runs: &'p [String], base: &'p str) -> Parcel<'p> {
@@ -217,7 +214,7 @@ fn publish_one(
     };
     let journey = Journey::new(project, opened, &workspace, &task);
     let noted = std::fs::read_to_string(journey.note()).unwrap_or_default();
-    let runs = block_on(opened.store.runs_of_task(&opened.project, task.id))?;
+    let runs = opened.store.runs_of_task(&opened.project, task.id).wait()?;
     let ours = runs.iter().rfind(|run| run.id.as_str() == noted);
     let Some(newest) = runs.last() else {
         return Ok(());

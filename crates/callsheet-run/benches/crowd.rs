@@ -19,7 +19,7 @@ use callsheet::{Inputs, Options, Recipe, Seal, compose};
 use callsheet_run::account::Asker;
 use callsheet_run::drive::{self, Job, Live, Most, Watcher};
 use callsheet_run::{Runner, Runners};
-use callsheet_store::{Access, Id, Location, Project, RunKind, Store, block_on};
+use callsheet_store::{Access, Id, Location, Project, RunKind, Store, Wait};
 use serde_json::json;
 
 const PROMPT: &str = "Count the open items.";
@@ -51,7 +51,7 @@ fn main() {
 
     let home = folder.join(".callsheet");
     let store = Store::open(&Location::Sqlite(home.join("callsheet.db")), Access::Write).unwrap();
-    let project = block_on(store.project(".")).unwrap();
+    let project = store.project(".").wait().unwrap();
     let sealed = seal(&store, &project);
     let runner = Runner {
         adapter: Some("scripted".to_owned()),
@@ -102,7 +102,7 @@ fn seal(store: &Store, project: &Project) -> Id {
     let options = Options::default();
     let composition = compose(&recipe, &input, &inputs, &options).unwrap();
     let seal = Seal::of(&composition, &recipe, &input, &inputs, &options).unwrap();
-    block_on(store.seal(project, seal)).unwrap().0.id
+    store.seal(project, seal).wait().unwrap().0.id
 }
 
 /// Returns the most memory that a process has used, in kilobytes; 0 where the system does not tell.

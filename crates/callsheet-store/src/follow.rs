@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::event::StoredEvent;
 use crate::project::Project;
-use crate::wait::{block_on, block_until};
+use crate::wait::{Wait, block_until};
 use crate::{Store, StoreError};
 
 /// How many events are read at once.
@@ -55,7 +55,7 @@ impl Follower {
     pub fn next_within(&mut self, timeout: Duration) -> Result<Vec<StoredEvent>, StoreError> {
         let deadline = Instant::now() + timeout;
         loop {
-            let events = block_on(self.read())?;
+            let events = self.read().wait()?;
             if !events.is_empty() {
                 return Ok(events);
             }

@@ -3,29 +3,29 @@
 //! This crate is SQL and nothing but SQL. It starts no process and speaks to nobody but the database. Every noun is one
 //! module, written once for both databases.
 //!
-//! A [`Store`] is opened by blocking and asked by futures, which need no runtime: threads of the store own the
-//! connections. Whoever is not asynchronous waits with [`block_on`]. A change is acknowledged when it is on the disk.
+//! [`Store::open`] blocks. Everything else can be awaited, on any async runtime, or waited for with [`Wait`]: threads of the
+//! store own the connections, and no runtime is needed. A change is acknowledged when it is on the disk.
 //!
 //! ```
 //! use callsheet::Event;
-//! use callsheet_store::{Access, Location, Store, block_on};
+//! use callsheet_store::{Access, Location, Store, Wait};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! let place = Location::Sqlite(folder.path().join(".callsheet/callsheet.db"));
 //! let store = Store::open(&place, Access::Write)?;
-//! let project = block_on(store.project("demo"))?;
+//! let project = store.project("demo").wait()?;
 //!
 //! let event = Event::new("note:written", [("page", 7.into())], "a note was written");
-//! let seqs = block_on(store.append_events(&project, vec![event.into()]))?;
+//! let seqs = store.append_events(&project, vec![event.into()]).wait()?;
 //! assert_eq!(seqs, [1]);
 //!
 //! // A follower reads what is stored, then waits for what comes.
 //! let mut follower = store.follow(&project, 0)?;
-//! let events = block_on(follower.next())?;
+//! let events = follower.next().wait()?;
 //! assert_eq!(events[0].event.message(), "a note was written");
 //!
-//! let verified = block_on(store.verify(|finding| panic!("{finding:?}")))?;
+//! let verified = store.verify(|finding| panic!("{finding:?}")).wait()?;
 //! assert_eq!(verified.checked["events"], 1);
 //! # Ok(())
 //! # }
@@ -92,4 +92,4 @@ pub use search::{Hit, HitPlace, Hits};
 pub use store::{Access, Options, Store};
 pub use task::{NewTask, Task};
 pub use verify::{Finding, Verified};
-pub use wait::block_on;
+pub use wait::Wait;

@@ -1,4 +1,4 @@
-//! Waiting for an answer of the store without a runtime.
+//! The blocking API: waiting for an answer of the store without an async runtime.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,22 +15,34 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future on this thread; for callers that are not asynchronous themselves.
+/// The blocking side of the API: every answer of a [`Store`](crate::Store) can be awaited, or waited for on this thread.
 ///
 /// ```
-/// assert_eq!(callsheet_store::block_on(async { 1 + 1 }), 2);
+/// use callsheet_store::{Access, Location, Store, Wait};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let location = Location::Sqlite(folder.path().join("callsheet.db"));
+/// let store = Store::open(&location, Access::Write)?;
+/// let project = store.project("shop").wait()?;
+/// assert!(store.events_since(&project, 0, 10).wait()?.is_empty());
+/// # Ok::<(), callsheet_store::StoreError>(())
 /// ```
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
+pub trait Wait: Future + Sized {
+    /// Waits on this thread until the future is ready. Don't call it from a task of an async runtime; await there.
+    fn wait(self) -> Self::Output {
+        let mut future = pin!(self);
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(value) => return value,
+                Poll::Pending => thread::park(),
+            }
         }
     }
 }
+
+impl<F: Future> Wait for F {}
 
 /// Waits for a future on this thread, but not longer than until `deadline`.
 pub(crate) fn block_until<F: Future>(future: F, deadline: Instant) -> Option<F::Output> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use callsheet::task::CheckStatus;
 use callsheet_run::Interrupts;
 use callsheet_run::tasks::{Rerun as Checks, Terms};
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::failure::{Failure, NEGATIVE};
@@ -94,7 +94,7 @@ impl Rerun {
                 value,
                 |_, _| Ok(()),
             );
-            block_on(kept)?.map_err(Failure::missing)?;
+            kept.wait()?.map_err(Failure::missing)?;
         }
         if out.json {
             out.document(&tasks::document(&opened, &run)?)?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -87,7 +87,7 @@ fn decide(
         };
         let store = &opened.store;
         let done = store.annotate(&opened.project, run.id, "violation", &id, value, only_once);
-        block_on(done)?.map_err(Failure::missing)?;
+        done.wait()?.map_err(Failure::missing)?;
         out.say(&format!(
             "{approval} {id}: {}",
             one_line(path.as_str().unwrap_or_default())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use callsheet_run::account::{self, Standings};
 use callsheet_run::sandbox::{Mode, Place, Support, WHOLE_ABI, support};
 use callsheet_run::{Sheet, adapter, ask_version, find_program, version_warning};
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde::Serialize;
 use serde_json::json;
 
@@ -263,7 +263,7 @@ fn standings(project: &Project, setting: &str) -> Standings {
         let Some(opened) = store::open_if_there(project)? else {
             return Ok(Standings::new());
         };
-        let value = block_on(opened.store.setting(&opened.project, setting))?;
+        let value = opened.store.setting(&opened.project, setting).wait()?;
         Ok(value
             .and_then(|value| serde_json::from_value(value).ok())
             .unwrap_or_default())

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use callsheet_store::{Id, RunState, StoredEvent, block_on};
+use callsheet_store::{Id, RunState, StoredEvent, Wait};
 
 use crate::failure::Failure;
 use crate::output::{Output, compact, one_line};
@@ -54,7 +54,7 @@ impl Args {
         loop {
             let over = match run {
                 Some(id) => {
-                    let run = block_on(opened.store.run(&opened.project, id.as_str()))?;
+                    let run = opened.store.run(&opened.project, id.as_str()).wait()?;
                     run.state == RunState::Finished
                 }
                 None => false,
@@ -76,8 +76,11 @@ fn print_since(
 ) -> Result<i64, Failure> {
     loop {
         let events = match run {
-            Some(id) => block_on(opened.store.events_of_run(id, since, PAGE))?,
-            None => block_on(opened.store.events_since(&opened.project, since, PAGE))?,
+            Some(id) => opened.store.events_of_run(id, since, PAGE).wait()?,
+            None => opened
+                .store
+                .events_since(&opened.project, since, PAGE)
+                .wait()?,
         };
         let Some(last) = events.last() else {
             return Ok(since);

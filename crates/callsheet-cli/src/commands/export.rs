@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use callsheet::Seal;
 use callsheet::redact::{Key, Level, Redactor, Rules};
 use callsheet::seal::RootPaths;
-use callsheet_store::{Bundle, Bundled, SealedPrompt, block_on};
+use callsheet_store::{Bundle, Bundled, SealedPrompt, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -116,7 +116,7 @@ impl Args {
         };
         for name in &self.ids {
             let (prompt, run) = opened.find(name)?;
-            let seal = block_on(opened.store.sealed(&prompt))?;
+            let seal = opened.store.sealed(&prompt).wait()?;
             let bundled = redaction.prompt(&prompt, seal, out)?;
             if let Some(run) = run {
                 let redactor = redaction.redactor();

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_store::{Keep, block_on};
+use callsheet_store::{Keep, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -35,10 +35,10 @@ impl Args {
         let keep = self.rules()?;
         let collected = if self.dry_run {
             let opened = store::open(project)?;
-            block_on(opened.store.collectable(&opened.project, keep))?
+            opened.store.collectable(&opened.project, keep).wait()?
         } else {
             let opened = store::open_to_collect(project)?;
-            let collecting = || block_on(opened.store.collect(&opened.project, keep));
+            let collecting = || opened.store.collect(&opened.project, keep).wait();
             progress::during("collecting", collecting)?
         };
         if out.json {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_store::{Head, block_on};
+use callsheet_store::{Head, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ impl Args {
     #[expect(clippy::unused_self, reason = "every command is run by its arguments")]
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let opened = store::open(project)?;
-        let head = block_on(opened.store.head(&opened.project))?;
+        let head = opened.store.head(&opened.project).wait()?;
         let Head { project, seq, hash } = &head;
         if out.json {
             out.document(&json!({

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek as _};
 use std::process::ExitCode;
 
-use callsheet_store::{Bundle, Imported, block_on};
+use callsheet_store::{Bundle, Imported, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text};
@@ -50,7 +50,7 @@ impl Args {
         let opened = store::open_to_write(project)?;
         let importing = || {
             let kept = opened.project.clone().at(project.root_paths());
-            block_on(opened.store.import_from(&kept, bundle, shown, file))
+            opened.store.import_from(&kept, bundle, shown, file).wait()
         };
         let imported = progress::during("importing", importing).map_err(not_a_bundle)?;
         if out.json {

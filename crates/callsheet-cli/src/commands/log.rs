@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use callsheet_store::{Id, RunState, StoredRecord, Stream, block_on};
+use callsheet_store::{Id, RunState, StoredRecord, Stream, Wait};
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ impl Args {
         let mut follower = opened.store.follow(&opened.project, i64::MAX - 1)?;
         loop {
             // In this order: what is written before the end was seen is printed after it.
-            let state = block_on(opened.store.run(&opened.project, id.as_str()))?.state;
+            let state = opened.store.run(&opened.project, id.as_str()).wait()?.state;
             since = self.print_since(&opened, id, since, out)?;
             if !self.follow || state == RunState::Finished {
                 return Ok(ExitCode::SUCCESS);
@@ -103,7 +103,10 @@ impl Args {
         out: Output,
     ) -> Result<i64, Failure> {
         loop {
-            let records = block_on(opened.store.log_since(id, since, PAGE, self.stream()))?;
+            let records = opened
+                .store
+                .log_since(id, since, PAGE, self.stream())
+                .wait()?;
             let Some(last) = records.last() else {
                 return Ok(since);
             };
@@ -125,7 +128,7 @@ impl Args {
         // A record has one line at least, so this many have enough of them.
         let mut wanted = lines.min(PAGE);
         let mut records = loop {
-            let records = block_on(opened.store.log_tail(id, wanted, self.stream()))?;
+            let records = opened.store.log_tail(id, wanted, self.stream()).wait()?;
             let have: usize = records.iter().map(|record| count(&record.data)).sum();
             if have >= lines || records.len() < wanted {
                 break VecDeque::from(records);

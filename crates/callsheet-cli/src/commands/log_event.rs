@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use callsheet::sprint::LogLine;
 use callsheet::{Event, document};
-use callsheet_store::{NewEvent, block_on};
+use callsheet_store::{NewEvent, Wait};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -65,9 +65,11 @@ impl Args {
 fn keep(project: &Project, event: Event, run: Option<&str>) -> Result<(), Failure> {
     let opened = store::open_to_write_if_there(project)?
         .ok_or_else(|| Failure::missing("there is no store in this project"))?;
-    let run = run.and_then(|id| block_on(opened.store.run(&opened.project, id)).ok());
+    let run = run.and_then(|id| opened.store.run(&opened.project, id).wait().ok());
     let run = run.map(|run| run.id);
-    block_on((opened.store).append_events(&opened.project, vec![NewEvent { event, run }]))?;
+    (opened.store)
+        .append_events(&opened.project, vec![NewEvent { event, run }])
+        .wait()?;
     Ok(())
 }
 

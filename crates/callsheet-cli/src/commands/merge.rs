@@ -8,7 +8,7 @@ use callsheet_run::checks::Checked;
 use callsheet_run::merge::{Merged, message};
 use callsheet_run::tasks::{Landing, Rerun, TaskRun, TaskState, Terms};
 use callsheet_run::workspace::Workspace;
-use callsheet_store::{RunState, block_on};
+use callsheet_store::{RunState, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, REFUSED};
@@ -176,7 +176,7 @@ fn record(
     let kept = store.annotate(&opened.project, newest.run.id, kind, name, value, |_, _| {
         Ok(())
     });
-    block_on(kept)?.map_err(Failure::missing)
+    kept.wait()?.map_err(Failure::missing)
 }
 
 /// Says how the merge ended.

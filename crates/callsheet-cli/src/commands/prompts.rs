@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet::inputs::Globs;
-use callsheet_store::{PromptFilter, SealedPrompt, block_on};
+use callsheet_store::{PromptFilter, SealedPrompt, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -63,11 +63,11 @@ impl Args {
         let opened = store::open(project)?;
         filter.sources = self.sources(&opened, &files)?;
         filter.before = match &self.before {
-            Some(id) => Some(block_on(opened.store.prompt(&opened.project, id))?.id),
+            Some(id) => Some(opened.store.prompt(&opened.project, id).wait()?.id),
             None => None,
         };
         let most = self.limit as usize + 1;
-        let mut found = block_on(opened.store.prompts(&opened.project, filter, most))?;
+        let mut found = opened.store.prompts(&opened.project, filter, most).wait()?;
         let limit = self.limit as usize;
         let more = found.len() > limit;
         found.truncate(limit);
@@ -98,7 +98,7 @@ impl Args {
             }
             _ => false,
         };
-        let mut sources = block_on(opened.store.sources(&opened.project))?;
+        let mut sources = opened.store.sources(&opened.project).wait()?;
         sources.retain(wanted);
         Ok(Some(sources))
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -27,9 +27,9 @@ impl Args {
         store::open(project)?;
         let opened = store::open_to_write(project)?;
         progress::during("reading prompts", || {
-            block_on(opened.store.empty_index(&opened.project))
+            opened.store.empty_index(&opened.project).wait()
         })?;
-        let (passages, records) = block_on(opened.store.unindexed(&opened.project))?;
+        let (passages, records) = opened.store.unindexed(&opened.project).wait()?;
         index::fill(&opened)?;
         if out.json {
             let schema = "callsheet.reindex/1";

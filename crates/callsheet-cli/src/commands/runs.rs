@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_store::{RunPage, RunState, block_on};
+use callsheet_store::{RunPage, RunState, Wait};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ impl Args {
                     state,
                     limit: self.limit as usize + 1,
                 };
-                block_on(opened.store.runs(&opened.project, page))?
+                opened.store.runs(&opened.project, page).wait()?
             }
             None => {
                 out.note("there are no runs in this project; `callsheet exec RECIPE` starts one");

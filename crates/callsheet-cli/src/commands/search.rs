@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use callsheet::Manifest;
 use callsheet::manifest::SectionRecord;
-use callsheet_store::{Hit, HitPlace, Id, block_on};
+use callsheet_store::{Hit, HitPlace, Id, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE};
@@ -46,7 +46,7 @@ impl Args {
         index::catch_up(project, &opened, out)?;
         let limit = self.limit as usize;
         let search = opened.store.search(&opened.project, &text, limit, since);
-        let found = block_on(search)?;
+        let found = search.wait()?;
         let mut manifests = BTreeMap::new();
         let hits: Vec<Found> = found
             .hits
@@ -91,8 +91,11 @@ impl Found {
                 prompt, section, ..
             } => {
                 if !manifests.contains_key(prompt) {
-                    let found = block_on(opened.store.prompt(&opened.project, prompt.as_str()))?;
-                    let manifest = block_on(opened.store.manifest(&found))?;
+                    let found = opened
+                        .store
+                        .prompt(&opened.project, prompt.as_str())
+                        .wait()?;
+                    let manifest = opened.store.manifest(&found).wait()?;
                     manifests.insert(*prompt, manifest);
                 }
                 let sections = manifests

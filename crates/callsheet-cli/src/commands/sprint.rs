@@ -20,7 +20,7 @@ use callsheet::sprint::board::Board;
 use callsheet::sprint::{Entry, NotFound, find};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{BoardFile, Layout, PLACES, is_running};
-use callsheet_store::{Batch, BatchPage, block_on};
+use callsheet_store::{Batch, BatchPage, Wait};
 use clap::Subcommand;
 
 use crate::failure::Failure;
@@ -131,13 +131,16 @@ fn tell_unknown(file: &BoardFile, board: &Board, out: Output) {
 /// Finds a batch: the one that is named, else the newest.
 fn batch(opened: &Opened, name: Option<&str>) -> Result<Option<Batch>, Failure> {
     if let Some(name) = name {
-        return Ok(Some(block_on(opened.store.batch(&opened.project, name))?));
+        return Ok(Some(opened.store.batch(&opened.project, name).wait()?));
     }
     let page = BatchPage {
         offset: 0,
         limit: 1,
     };
-    Ok(block_on(opened.store.batches(&opened.project, page))?
+    Ok(opened
+        .store
+        .batches(&opened.project, page)
+        .wait()?
         .batches
         .pop())
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use callsheet_run::document::document;
-use callsheet_store::{RunState, block_on};
+use callsheet_store::{RunState, Wait};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -33,14 +33,14 @@ impl Args {
         // What has lost its process is settled here.
         let id = run::find(&run::open_some(project, out)?, &self.run)?.id;
         let opened = store::open_to_write(project)?;
-        let asked = block_on(opened.store.request_stop(id))?;
+        let asked = opened.store.request_stop(id).wait()?;
         if !asked {
             out.note(&format!("run {id} is over already"));
         }
         let since = Instant::now();
         let finished = progress::during("stopping", || {
             loop {
-                let run = block_on(opened.store.run(&opened.project, id.as_str()))?;
+                let run = opened.store.run(&opened.project, id.as_str()).wait()?;
                 if run.state == RunState::Finished {
                     return Ok(Some(run));
                 }

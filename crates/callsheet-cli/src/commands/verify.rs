@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callsheet::Fingerprint;
-use callsheet_store::{Bundle, Finding, Head, Store, StoreError, block_on};
+use callsheet_store::{Bundle, Finding, Head, Store, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, NEGATIVE, cause_text};
@@ -83,7 +83,7 @@ fn contains(project: &Project, head: &str) -> Result<Proof, Failure> {
     })?;
     let store = store::open_whole(project)?;
     let mut proof = whole(project, &store)?;
-    match block_on(store.find_head(wanted)) {
+    match store.find_head(wanted).wait() {
         Ok(Some(found)) => proof.contained = Some(found),
         Ok(None) => proof.findings.push(Finding {
             what: format!("head {wanted}"),
@@ -104,10 +104,12 @@ fn whole(project: &Project, store: &Store) -> Result<Proof, Failure> {
     let findings: Arc<Mutex<Vec<Finding>>> = Arc::default();
     let found = Arc::clone(&findings);
     let verifying = || {
-        block_on(store.verify(move |finding| {
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push(finding);
-        }))
+        store
+            .verify(move |finding| {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.push(finding);
+            })
+            .wait()
     };
     let verified = progress::during("verifying", verifying)?;
     let findings = std::mem::take(&mut *findings.lock().unwrap_or_else(PoisonError::into_inner));

@@ -9,7 +9,7 @@ use callsheet::document::plain_words;
 use callsheet::reading::Reading;
 use callsheet::source_map::{FRAME, MapSpan};
 use callsheet::trace::Transform;
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, cause_text};
@@ -164,7 +164,7 @@ impl Args {
         index::catch_up(project, &opened, out)?;
         let limit = self.limit as usize;
         let look = opened.store.carriers(&opened.project, text, limit, since);
-        let found = block_on(look)?;
+        let found = look.wait()?;
         let mut documents = Vec::new();
         for carrier in &found.prompts {
             let (prompt, whole, map) = (&carrier.prompt, &carrier.text, &carrier.source_map);

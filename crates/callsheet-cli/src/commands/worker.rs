@@ -7,7 +7,7 @@ use callsheet_run::drive::{self, Able};
 use callsheet_run::sandbox::Place;
 use callsheet_run::tasks::Terms;
 use callsheet_run::{Interrupts, Resolved, RunError, document, find_program};
-use callsheet_store::{Claim, RunPage, RunState, Task, block_on};
+use callsheet_store::{Claim, RunPage, RunState, Task, Wait};
 
 use crate::commands::exec::{self, Errand, TaskErrand, Texts};
 use crate::failure::Failure;
@@ -272,7 +272,7 @@ impl Worker<'_> {
             state: Some(RunState::Queued),
             limit: QUEUED,
         };
-        let left = block_on(opened.store.runs(&opened.project, page))?.len();
+        let left = opened.store.runs(&opened.project, page).wait()?.len();
         let runs = |count: usize| match count {
             1 => "1 run".to_owned(),
             count => format!("{count} runs"),

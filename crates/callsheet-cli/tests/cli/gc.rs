@@ -5,6 +5,8 @@
     reason = "a store that cannot be looked into fails the test"
 )]
 
+use callsheet_store::{Access, Location, NewRun, RunKind, Store, Wait};
+
 use crate::project::Project;
 use crate::sealed::{database, seal, seal_by, shop};
 
@@ -159,18 +161,18 @@ fn a_prompt_that_a_run_was_given_stays() {
     let given = seal(&project, "a");
     seal(&project, "b");
     {
-        let place = callsheet_store::Location::Sqlite(project.path(crate::sealed::STORE));
-        let store = callsheet_store::Store::open(&place, callsheet_store::Access::Write).unwrap();
-        let project = callsheet_store::block_on(store.project(".")).unwrap();
-        let new = callsheet_store::NewRun {
+        let place = Location::Sqlite(project.path(crate::sealed::STORE));
+        let store = Store::open(&place, Access::Write).unwrap();
+        let project = store.project(".").wait().unwrap();
+        let new = NewRun {
             prompt: given.parse().unwrap(),
-            kind: callsheet_store::RunKind::First,
+            kind: RunKind::First,
             parent: None,
             request: serde_json::Value::Null,
             task: None,
             batch: None,
         };
-        callsheet_store::block_on(store.queue_run(&project, new)).unwrap();
+        store.queue_run(&project, new).wait().unwrap();
     }
     assert_eq!(project.run(&["gc", "--keep", "0", "-q"]).code(), Some(0));
     assert_eq!(ids(&project), [given]);

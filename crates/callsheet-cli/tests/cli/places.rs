@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callsheet::Event;
-use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, block_on};
+use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::bundles::unpack;
@@ -162,7 +162,7 @@ fn a_project_behind_a_link_tells_neither_path() {
 fn run_of(project: &Project, prompt: &str) -> String {
     let root = project.root().to_str().unwrap();
     let store = Store::open(&Location::Sqlite(project.path(STORE)), Access::Write).unwrap();
-    let owner = block_on(store.project(".")).unwrap();
+    let owner = store.project(".").wait().unwrap();
     let new = NewRun {
         prompt: prompt.parse().unwrap(),
         kind: RunKind::First,
@@ -172,7 +172,9 @@ fn run_of(project: &Project, prompt: &str) -> String {
         batch: None,
     };
     let lease = Duration::from_mins(1);
-    let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));
+    let claim = store
+        .start_run(&owner, new, "worker", lease, |_| Ok(()))
+        .wait();
     let claim = claim.unwrap().unwrap();
     let record = |(stream, text): (Stream, &str)| Record {
         stream,
@@ -192,9 +194,12 @@ fn run_of(project: &Project, prompt: &str) -> String {
     let facts = [("text", json!(format!("in {root}")))];
     let event = Event::new("agent:text", facts, format!("the agent is in {root}"));
     let records = records.collect();
-    block_on(store.append_output(&claim, records, vec![(Some(1), event)])).unwrap();
+    store
+        .append_output(&claim, records, vec![(Some(1), event)])
+        .wait()
+        .unwrap();
     let outcome = json!({"status": "succeeded", "worktree": root});
-    block_on(store.finish_run(&claim, &outcome)).unwrap();
+    store.finish_run(&claim, &outcome).wait().unwrap();
     claim.run.id.to_string()
 }
 

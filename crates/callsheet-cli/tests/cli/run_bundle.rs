@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callsheet::{Event, Fingerprint};
-use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, block_on};
+use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::bundles::{Files, pack, unpack};
@@ -21,7 +21,7 @@ const TOKEN: &str = concat!("gh", "p_k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7U");
 /// Makes a run of a prompt, as a driver does, and returns its id.
 fn run_of(project: &Project, prompt: &str, finish: bool) -> String {
     let store = Store::open(&Location::Sqlite(project.path(STORE)), Access::Write).unwrap();
-    let owner = block_on(store.project(".")).unwrap();
+    let owner = store.project(".").wait().unwrap();
     let new = NewRun {
         prompt: prompt.parse().unwrap(),
         kind: RunKind::First,
@@ -31,7 +31,9 @@ fn run_of(project: &Project, prompt: &str, finish: bool) -> String {
         batch: None,
     };
     let lease = Duration::from_mins(1);
-    let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));
+    let claim = store
+        .start_run(&owner, new, "worker", lease, |_| Ok(()))
+        .wait();
     let claim = claim.unwrap().unwrap();
     let record = |(stream, text): (Stream, String)| Record {
         stream,
@@ -44,9 +46,15 @@ fn run_of(project: &Project, prompt: &str, finish: bool) -> String {
     let facts = [("text", json!(format!("the token is {TOKEN}")))];
     let event = Event::new("agent:text", facts, "the agent spoke");
     let records = records.map(record).to_vec();
-    block_on(store.append_output(&claim, records, vec![(Some(1), event)])).unwrap();
+    store
+        .append_output(&claim, records, vec![(Some(1), event)])
+        .wait()
+        .unwrap();
     if finish {
-        block_on(store.finish_run(&claim, &json!({"status": "succeeded"}))).unwrap();
+        store
+            .finish_run(&claim, &json!({"status": "succeeded"}))
+            .wait()
+            .unwrap();
     }
     claim.run.id.to_string()
 }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, block_on};
+use callsheet_store::{Access, Location, NewRun, Record, RunKind, Store, Stream, Wait};
 
 use crate::project::Project;
 use crate::sealed::{STORE, database, said, seal, seal_by, shop};
@@ -116,7 +116,7 @@ fn words_that_nothing_has_and_words_that_databases_know() {
 fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
     let place = Location::Sqlite(project.path(STORE));
     let store = Store::open(&place, Access::Write).unwrap();
-    let owner = block_on(store.project(".")).unwrap();
+    let owner = store.project(".").wait().unwrap();
     let new = NewRun {
         prompt: prompt.parse().unwrap(),
         kind: RunKind::First,
@@ -126,14 +126,22 @@ fn run_with_log(project: &Project, prompt: &str, said: &[(Stream, &str)]) {
         batch: None,
     };
     let lease = Duration::from_mins(1);
-    let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));
+    let claim = store
+        .start_run(&owner, new, "worker", lease, |_| Ok(()))
+        .wait();
     let claim = claim.unwrap().unwrap();
     let record = |(stream, text): &(Stream, &str)| Record {
         stream: *stream,
         data: text.as_bytes().to_vec(),
     };
-    block_on(store.append_log(&claim, said.iter().map(record).collect())).unwrap();
-    block_on(store.finish_run(&claim, &serde_json::json!({"exit": 0}))).unwrap();
+    store
+        .append_log(&claim, said.iter().map(record).collect())
+        .wait()
+        .unwrap();
+    store
+        .finish_run(&claim, &serde_json::json!({"exit": 0}))
+        .wait()
+        .unwrap();
 }
 
 #[test]

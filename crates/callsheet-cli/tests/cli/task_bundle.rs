@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{
-    Access, Location, NewRun, NewTask, Project as Owner, RunKind, Store, block_on,
-};
+use callsheet_store::{Access, Location, NewRun, NewTask, Project as Owner, RunKind, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::bundles::{Files, pack, unpack};
@@ -19,7 +17,7 @@ use crate::sealed::{STORE, export, said, seal, shop};
 
 fn open(project: &Project) -> (Store, Owner) {
     let store = Store::open(&Location::Sqlite(project.path(STORE)), Access::Write).unwrap();
-    let owner = block_on(store.project(".")).unwrap();
+    let owner = store.project(".").wait().unwrap();
     (store, owner)
 }
 
@@ -31,12 +29,12 @@ fn run_of_task(project: &Project, prompt: &str) -> [String; 2] {
         body: json!({"write_scope": ["src/**"]}),
         depends: Vec::new(),
     };
-    let task = block_on(store.add_task(&owner, task)).unwrap();
+    let task = store.add_task(&owner, task).wait().unwrap();
     let task = task.to_string();
     let id = another_run(project, prompt, &task);
     let run = id.parse().unwrap();
     let merged = store.annotate(&owner, run, "merge", "main", json!(7), |_, _| Ok(()));
-    block_on(merged).unwrap().unwrap();
+    merged.wait().unwrap().unwrap();
     [task, id]
 }
 
@@ -52,9 +50,14 @@ fn another_run(project: &Project, prompt: &str, task: &str) -> String {
         batch: None,
     };
     let lease = Duration::from_mins(1);
-    let claim = block_on(store.start_run(&owner, new, "worker", lease, |_| Ok(())));
+    let claim = store
+        .start_run(&owner, new, "worker", lease, |_| Ok(()))
+        .wait();
     let claim = claim.unwrap().unwrap();
-    block_on(store.finish_run(&claim, &json!({"status": "succeeded"}))).unwrap();
+    store
+        .finish_run(&claim, &json!({"status": "succeeded"}))
+        .wait()
+        .unwrap();
     claim.run.id.to_string()
 }
 
@@ -79,9 +82,9 @@ fn a_run_takes_its_task_along() {
         )
     );
     let (store, owner) = open(&other);
-    let found = block_on(store.task(&owner, &task)).unwrap();
+    let found = store.task(&owner, &task).wait().unwrap();
     assert_eq!(found.title, "Lock the account");
-    let run = block_on(store.run(&owner, &run)).unwrap();
+    let run = store.run(&owner, &run).wait().unwrap();
     assert_eq!(run.task, Some(found.id));
 }
 

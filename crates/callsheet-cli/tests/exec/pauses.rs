@@ -10,7 +10,7 @@ use std::path::Path;
 use callsheet_run::account::{Asker, RUNNERS, Standings};
 use callsheet_run::drive::{self, Job, Live, Most, Watcher};
 use callsheet_run::{RunError, Runner, Runners};
-use callsheet_store::{Access, Location, Project, Run, RunKind, Store, block_on};
+use callsheet_store::{Access, Location, Project, Run, RunKind, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, has, wait_for};
@@ -33,7 +33,7 @@ impl Watcher for Quiet {
 fn open(desk: &Desk) -> (Store, Project) {
     let file = desk.project.path(".callsheet/callsheet.db");
     let store = Store::open(&Location::Sqlite(file), Access::Write).unwrap();
-    let project = block_on(store.project(".")).unwrap();
+    let project = store.project(".").wait().unwrap();
     (store, project)
 }
 
@@ -47,7 +47,10 @@ pub(crate) fn pass_time(desk: &Desk, setting: &str) {
         }
         Some(json!(standings))
     };
-    block_on(store.change_setting(&project, setting, change)).unwrap();
+    store
+        .change_setting(&project, setting, change)
+        .wait()
+        .unwrap();
 }
 
 /// Starts the agent of a project on its last prompt, as a worker would.
@@ -182,7 +185,7 @@ fn a_worker_tries_a_paused_runner_when_its_time_is_over_and_waits_longer_if_that
     let refused = work(&desk).unwrap_err().to_string();
     assert!(refused.starts_with("runner `agent` is paused for another "));
     let (store, project) = open(&desk);
-    let standings = block_on(store.setting(&project, RUNNERS)).unwrap().unwrap();
+    let standings = store.setting(&project, RUNNERS).wait().unwrap().unwrap();
     let standing = &standings["agent"];
     let wait = standing["until"].as_i64().unwrap() - standing["since"].as_i64().unwrap();
     assert_eq!((wait, &standing["times"]), (60_000, &json!(2)));

@@ -12,7 +12,7 @@ use std::path::Path;
 use callsheet_run::account::Asker;
 use callsheet_run::drive::{self, Job, Live, Most, PhaseJob, Watcher};
 use callsheet_run::{Runner, Runners};
-use callsheet_store::{Access, Location, Run, RunKind, Store, block_on};
+use callsheet_store::{Access, Location, Run, RunKind, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, wait_for};
@@ -58,7 +58,7 @@ impl Stage {
 
     fn drive(&self, phase: Option<PhaseJob<'_>>, watcher: &mut dyn Watcher) -> Run {
         let root = self.desk.project.root();
-        let project = block_on(self.store.project(".")).unwrap();
+        let project = self.store.project(".").wait().unwrap();
         let runner = Runner {
             adapter: Some("scripted".to_owned()),
             ..Runner::default()
@@ -117,7 +117,7 @@ impl Stage {
 
     /// Returns the events of a run about commands: kind, task, message, and whether a record stands behind them.
     fn logged(&self, run: &Run) -> Vec<String> {
-        let events = block_on(self.store.events_of_run(run.id, 0, 10_000)).unwrap();
+        let events = self.store.events_of_run(run.id, 0, 10_000).wait().unwrap();
         let events = events.iter().map(|stored| &stored.event);
         events
             .filter(|event| event.kind.starts_with("command:"))
@@ -195,8 +195,9 @@ steps = [{ read_prompt = true }, { say = "yes" }]
 }
 
 fn stderr(stage: &Stage, run: &Run) -> String {
-    let records =
-        block_on((stage.store).log_since(run.id, 0, 1000, Some(callsheet_store::Stream::Stderr)));
+    let records = (stage.store)
+        .log_since(run.id, 0, 1000, Some(callsheet_store::Stream::Stderr))
+        .wait();
     let text: Vec<u8> = records
         .unwrap()
         .into_iter()
@@ -352,7 +353,7 @@ fn every_log_line_is_stored_once_when_the_run_is_settled() {
     let run =
         AssertUnwindSafe(|| stage.drive(Some(phase), &mut Gone(&stage.desk.project.path("done"))));
     assert!(catch_unwind(run).is_err());
-    let project = block_on(stage.store.project(".")).unwrap();
+    let project = stage.store.project(".").wait().unwrap();
     let place = drive::Place {
         store: &stage.store,
         project: &project,
@@ -393,9 +394,9 @@ fn recorded_streams_tell_what_the_agent_said_itself() {
         desk.exec(&[]);
         let file = desk.project.path(".callsheet/callsheet.db");
         let store = Store::open(&Location::Sqlite(file), Access::Read).unwrap();
-        let project = block_on(store.project(".")).unwrap();
+        let project = store.project(".").wait().unwrap();
         let id: Value = desk.runs()[0]["id"].clone();
-        let run = block_on(store.run(&project, id.as_str().unwrap())).unwrap();
+        let run = store.run(&project, id.as_str().unwrap()).wait().unwrap();
         drive::spoken(&store, &run).unwrap()
     };
     insta::assert_snapshot!(said("claude", "subagent"), @"Done.");

@@ -4,6 +4,7 @@
 
 use std::process::Child;
 
+use callsheet_store::{Access, Location, Store, Wait};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::desk::wait_for;
@@ -54,13 +55,13 @@ impl Sprint {
     /// Returns what the journal of the newest batch has of stops.
     fn stops(&self) -> Vec<String> {
         let file = self.desk.project.path(".callsheet/callsheet.db");
-        let location = callsheet_store::Location::Sqlite(file);
-        let store = callsheet_store::Store::open(&location, callsheet_store::Access::Read);
+        let location = Location::Sqlite(file);
+        let store = Store::open(&location, Access::Read);
         let store = store.unwrap();
-        let project = callsheet_store::block_on(store.project(".")).unwrap();
-        let open = callsheet_store::block_on(store.open_batch(&project)).unwrap();
+        let project = store.project(".").wait().unwrap();
+        let open = store.open_batch(&project).wait().unwrap();
         let Some(open) = open else { return Vec::new() };
-        let journal = callsheet_store::block_on(store.journal(&project, open.id, 0)).unwrap();
+        let journal = store.journal(&project, open.id, 0).wait().unwrap();
         let entries = journal.iter().map(|entry| entry.entry.to_string());
         entries
             .filter(|entry| entry.contains("\"stopped\""))

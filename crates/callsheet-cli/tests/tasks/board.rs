@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{
-    Access, Claim, Id, Location, NewRun, Project as Kept, RunKind, Store, block_on,
-};
+use callsheet_store::{Access, Claim, Id, Location, NewRun, Project as Kept, RunKind, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::project::Project;
@@ -78,7 +76,7 @@ impl Board {
     pub(crate) fn store(&self) -> (Store, Kept) {
         let file = self.project.path(".callsheet/callsheet.db");
         let store = Store::open(&Location::Sqlite(file), Access::Write).unwrap();
-        let project = block_on(store.project(".")).unwrap();
+        let project = store.project(".").wait().unwrap();
         (store, project)
     }
 
@@ -96,7 +94,7 @@ impl Board {
             task: Some(task.parse().unwrap()),
             batch: None,
         };
-        block_on(store.queue_run(&project, new)).unwrap()
+        store.queue_run(&project, new).wait().unwrap()
     }
 
     /// Claims the run that waits.
@@ -104,7 +102,7 @@ impl Board {
         let (store, project) = self.store();
         let hour = Duration::from_hours(1);
         let claim = store.claim_queued(&project, "a worker", hour, |_, _| true);
-        block_on(claim).unwrap().unwrap()
+        claim.wait().unwrap().unwrap()
     }
 
     /// Runs a task to its end, with this outcome.
@@ -112,7 +110,7 @@ impl Board {
         let run = self.queue(task);
         let claim = self.claim();
         let (store, _) = self.store();
-        assert!(block_on(store.finish_run(&claim, outcome)).unwrap());
+        assert!(store.finish_run(&claim, outcome).wait().unwrap());
         run
     }
 
@@ -120,7 +118,7 @@ impl Board {
     pub(crate) fn annotate(&self, run: Id, kind: &str, name: &str, value: Value) {
         let (store, project) = self.store();
         let adding = store.annotate(&project, run, kind, name, value, |_, _| Ok(()));
-        block_on(adding).unwrap().unwrap();
+        adding.wait().unwrap().unwrap();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a task is at, from runs in a real store; and the end of tasks.
 
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::board::Board;
@@ -62,7 +63,7 @@ fn a_task_is_cancelled_when_nothing_runs_for_it() {
     let claim = board.claim();
     let (store, _) = board.store();
     let outcome = json!({"status": "cancelled"});
-    assert!(callsheet_store::block_on(store.finish_run(&claim, &outcome)).unwrap());
+    assert!(store.finish_run(&claim, &outcome).wait().unwrap());
     insta::assert_snapshot!(board.task(&["cancel", &task]), @"
     exit: 0
     --- stderr

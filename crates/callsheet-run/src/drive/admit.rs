@@ -1,6 +1,6 @@
 //! Who may start a run now: limits of project, runner and account, and the write scopes of tasks that are running.
 
-use callsheet_store::{Claim, Project, Run, Store, block_on};
+use callsheet_store::{Claim, Project, Run, Store, Wait};
 use serde_json::json;
 
 use super::start::now;
@@ -21,7 +21,7 @@ impl Closed {
     /// Reads them from the store.
     pub(super) fn read(store: &Store, project: &Project) -> Result<Self, RunError> {
         let standings = |setting: &str| -> Result<Standings, RunError> {
-            let stored = block_on(store.setting(project, setting))?;
+            let stored = store.setting(project, setting).wait()?;
             let read = stored.and_then(|value| serde_json::from_value(value).ok());
             Ok(read.unwrap_or_default())
         };
@@ -161,7 +161,5 @@ pub fn claim_next(
         beside && found.is_some_and(|admission| admission.check(running).is_ok())
     };
     let worker = Worker::here()?.to_string();
-    Ok(block_on(
-        store.claim_queued(project, &worker, LEASE, admit),
-    )?)
+    Ok(store.claim_queued(project, &worker, LEASE, admit).wait()?)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use callsheet::Event;
-use callsheet_store::{Claim, Project, Run, Store, StoreError, block_on};
+use callsheet_store::{Claim, Project, Run, Store, StoreError, Wait};
 use serde_json::{Value, json};
 
 use super::clocks::Expired;
@@ -59,16 +59,17 @@ pub(super) fn end(
     note(scene, judged.verdict, judged.reason);
     // What is left of a folder is removed by whoever settles runs next.
     let _ = ended.folder.remove();
-    Ok(block_on(
-        scene.store.run(scene.project, ended.claim.run.id.as_str()),
-    )?)
+    Ok(scene
+        .store
+        .run(scene.project, ended.claim.run.id.as_str())
+        .wait()?)
 }
 
 /// Finishes a run that was stopped before its agent was started.
 pub(super) fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
     let why = "it was stopped before the agent was started";
     let outcome = not_started((Status::Cancelled, Class::Cancelled), why);
-    block_on(place.store.finish_run(claim, &outcome))?;
+    place.store.finish_run(claim, &outcome).wait()?;
     Ok(())
 }
 
@@ -85,7 +86,7 @@ pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
     };
     let outcome = not_started((Status::Failed, class), &error.to_string());
     // A store that refuses as well leaves the run to whoever settles it.
-    if let Ok(true) = block_on(place.store.finish_run(claim, &outcome)) {
+    if let Ok(true) = place.store.finish_run(claim, &outcome).wait() {
         let request = claim.run.request.clone().unwrap_or_default();
         let scene = Scene {
             store: place.store,
@@ -192,8 +193,9 @@ impl Checking<'_> {
         payload.insert("run".to_owned(), json!(self.claim.run.id));
         let event = Event::new(kind, payload, said);
         // The outcome of the run has it all; an event that is lost is one line less to watch.
-        let _ =
-            block_on((self.scene.store).append_output(self.claim, Vec::new(), vec![(None, event)]));
+        let _ = (self.scene.store)
+            .append_output(self.claim, Vec::new(), vec![(None, event)])
+            .wait();
     }
 }
 
@@ -226,7 +228,7 @@ fn merge(into: &mut Value, from: Value) {
 fn finish(scene: &Scene<'_>, ended: &Ended, outcome: &Value) -> Result<(), RunError> {
     let since = Instant::now();
     loop {
-        match block_on(scene.store.finish_run(&ended.claim, outcome)) {
+        match scene.store.finish_run(&ended.claim, outcome).wait() {
             Ok(true) => return Ok(()),
             Ok(false) => {
                 let run = ended.claim.run.id;
@@ -418,5 +420,5 @@ fn change(
             (standings != before).then(|| json!(standings))
         });
     // The run itself is on record; the next failure says the same once more.
-    let _ = block_on(changed);
+    let _ = changed.wait();
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Claim, Store, block_on};
+use callsheet_store::{Claim, Store, Wait};
 
 use super::LEASE;
 
@@ -27,12 +27,12 @@ pub(crate) fn while_kept<T>(
             let mut beat = Instant::now();
             while waiting.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
                 // The lease outlives a store that cannot be reached for a while.
-                if let Ok(true) = block_on(store.stop_requested(claim)) {
+                if let Ok(true) = store.stop_requested(claim).wait() {
                     asked.store(true, Ordering::Relaxed);
                 }
                 if beat.elapsed() >= LEASE / 3 {
                     beat = Instant::now();
-                    let _ = block_on(store.heartbeat(claim, LEASE));
+                    let _ = store.heartbeat(claim, LEASE).wait();
                 }
             }
         });

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use callsheet::Event;
-use callsheet_store::{Id, Store, StoreError, block_on};
+use callsheet_store::{Id, Store, StoreError, Wait};
 use serde_json::Value;
 
 use super::ingest::Batch;
@@ -59,7 +59,7 @@ impl Logged {
 
     fn look(&mut self, store: &Store, run: Id) -> Result<(), StoreError> {
         loop {
-            let events = block_on(store.events_of_run(run, self.since, PAGE))?;
+            let events = store.events_of_run(run, self.since, PAGE).wait()?;
             let Some(last) = events.last() else {
                 return Ok(());
             };

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Claim, Project, Run, RunState, Store, Stream, block_on};
+use callsheet_store::{Claim, Project, Run, RunState, Store, Stream, Wait};
 
 use super::end::{self, Scene};
 use super::folder::RunFolder;
@@ -45,7 +45,7 @@ pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
 
 /// Returns the run that a folder belongs to, if it has finished.
 fn over(store: &Store, project: &Project, name: &str) -> Option<Run> {
-    let run = block_on(store.run(project, name)).ok();
+    let run = store.run(project, name).wait().ok();
     run.filter(|run| run.state == RunState::Finished && run.id.as_str() == name)
 }
 
@@ -58,7 +58,7 @@ fn unsettled(
     held: Option<&Workspace>,
 ) -> Result<Vec<Run>, RunError> {
     let here = Worker::here()?.to_string();
-    let mut running = block_on(store.running(project))?;
+    let mut running = store.running(project).wait()?;
     running.retain(|run| {
         let worker = run.worker.as_deref().unwrap_or_default();
         held.is_none() && worker == here || Worker::has_lost(worker, run.lease_until)
@@ -87,7 +87,7 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
         let ground = taken.as_ref().or(held.filter(|held| is_in(&run, held)));
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
-        if let Some(claim) = block_on(store.take_over(&run, &worker, LEASE))? {
+        if let Some(claim) = store.take_over(&run, &worker, LEASE).wait()? {
             match settle_one(place, claim, ground.map(Workspace::ground)) {
                 Ok(run) => settled.push(run),
                 Err(error) => failed = failed.or(Some(error)),
@@ -180,8 +180,10 @@ fn settle_one(place: &Place<'_>, claim: Claim, ground: Option<&Ground>) -> Resul
     let events = entries
         .iter()
         .map(|entry| (None, step_event(&claim, entry)));
-    if block_on(store.log_bytes(claim.run.id, Stream::Meta))? > 0 {
-        block_on(store.append_output(&claim, Vec::new(), events.collect()))?;
+    if store.log_bytes(claim.run.id, Stream::Meta).wait()? > 0 {
+        store
+            .append_output(&claim, Vec::new(), events.collect())
+            .wait()?;
     }
     let cwd = known
         .worktree
@@ -271,7 +273,7 @@ fn take_output(
         if !path.exists() {
             continue;
         }
-        let mut stored = block_on(store.log_bytes(claim.run.id, stream))?;
+        let mut stored = store.log_bytes(claim.run.id, stream).wait()?;
         let mut tail = Tail::open(&path, 0).map_err(refused)?;
         let mut taken = 0;
         while taken <= MOST_OUTPUT {
@@ -304,7 +306,9 @@ fn take_output(
                 }
             }
             if !batch.is_empty() {
-                block_on(store.append_output(claim, batch.records, batch.events))?;
+                store
+                    .append_output(claim, batch.records, batch.events)
+                    .wait()?;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What an agent said in a run, whole: events have long texts cut, records have all of them.
 
-use callsheet_store::{Run, Store, Stream, block_on};
+use callsheet_store::{Run, Store, Stream, Wait};
 
 use super::ingest::lines;
 use crate::{AgentEvent, RunError, adapter};
@@ -26,7 +26,9 @@ pub fn spoken(store: &Store, run: &Run) -> Result<String, RunError> {
     let mut spoken = Spoken::default();
     let mut since = 0;
     loop {
-        let records = block_on(store.log_since(run.id, since, PAGE, Some(Stream::Stdout)))?;
+        let records = store
+            .log_since(run.id, since, PAGE, Some(Stream::Stdout))
+            .wait()?;
         let Some(last) = records.last() else {
             return Ok(spoken.text);
         };

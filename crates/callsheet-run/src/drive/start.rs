@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use callsheet::Fingerprint;
-use callsheet_store::{BatchClaim, Claim, NewRun, Record, Run, Stream, block_on};
+use callsheet_store::{BatchClaim, Claim, NewRun, Record, Run, Stream, Wait};
 use serde_json::{Value, json};
 
 use super::admit::{Admission, Closed};
@@ -213,7 +213,10 @@ pub(super) fn admitted(job: &Job<'_>) -> Result<(Claim, Option<String>), RunErro
         admission.check(running)
     };
     let worker = Worker::here()?.to_string();
-    let started = block_on(job.store.start_run(job.project, new, &worker, LEASE, admit))?;
+    let started = job
+        .store
+        .start_run(job.project, new, &worker, LEASE, admit)
+        .wait()?;
     Ok((started.map_err(RunError::NotNow)?, note))
 }
 
@@ -373,10 +376,9 @@ fn record(job: &Job<'_>, claim: &Claim, folder: &RunFolder, known: &Known) -> Re
         said,
     );
     let last = records.len() - 1;
-    block_on(
-        job.store
-            .append_output(claim, records, vec![(Some(last), event)]),
-    )?;
+    job.store
+        .append_output(claim, records, vec![(Some(last), event)])
+        .wait()?;
     folder
         .write(&folder.facts(), facts.to_string().as_bytes())
         .map_err(|cause| RunError::refused("cannot write the facts of the run", cause))

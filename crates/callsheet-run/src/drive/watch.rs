@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use callsheet::Event;
-use callsheet_store::{Claim, Output, StoreError, block_on};
+use callsheet_store::{Claim, Output, StoreError, Wait};
 
 use super::clocks::{Clocks, Expired};
 use super::folder::RunFolder;
@@ -267,7 +267,7 @@ impl<'a> Watch<'a> {
         let since = Instant::now();
         let mut answer = pending.answer;
         loop {
-            match block_on(answer) {
+            match answer.wait() {
                 Ok(_) => break,
                 Err(error @ StoreError::Unavailable { .. }) => {
                     self.no_room |= self.folder.has_no_room();
@@ -299,7 +299,7 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         self.beat = Instant::now();
-        match block_on(self.job.store.heartbeat(&self.claim, LEASE)) {
+        match self.job.store.heartbeat(&self.claim, LEASE).wait() {
             Ok(true) => {
                 self.heard = Instant::now();
                 Ok(())
@@ -328,7 +328,7 @@ impl<'a> Watch<'a> {
         }
         if self.asked.elapsed() >= ASK {
             self.asked = Instant::now();
-            match block_on(self.job.store.stop_requested(&self.claim)) {
+            match self.job.store.stop_requested(&self.claim).wait() {
                 Ok(true) => self.stop(Stopped::Asked, Word::Stop),
                 Ok(false) | Err(StoreError::Unavailable { .. }) => {}
                 Err(error) => return Err(error.into()),

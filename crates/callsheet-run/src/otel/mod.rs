@@ -12,7 +12,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use callsheet::Fingerprint;
-use callsheet_store::{Id, Run, Store, StoredEvent, block_on};
+use callsheet_store::{Id, Run, Store, StoredEvent, Wait};
 use opentelemetry::trace::{SpanId, TraceId};
 
 use crate::RunError;
@@ -87,7 +87,7 @@ pub fn export(
 fn read(store: &Store, run: Id, since: Instant, spans: &mut Spans) -> Result<(), RunError> {
     let mut seq = 0;
     loop {
-        let page: Vec<StoredEvent> = block_on(store.events_of_run(run, seq, PAGE))?;
+        let page: Vec<StoredEvent> = store.events_of_run(run, seq, PAGE).wait()?;
         for event in &page {
             spans.note(event);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use opentelemetry::Key;
 use opentelemetry_otlp::{
     Protocol, RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
@@ -84,7 +84,7 @@ fn post(spans: Vec<SpanData>, protocol: Protocol) -> Result<(), String> {
         .build()
         .map_err(|error| error.to_string())?;
     exporter.set_resource(&resource());
-    block_on(exporter.export(spans)).map_err(|error| match error {
+    exporter.export(spans).wait().map_err(|error| match error {
         OTelSdkError::InternalFailure(why) => why,
         other => other.to_string(),
     })

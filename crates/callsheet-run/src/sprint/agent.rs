@@ -8,7 +8,7 @@ use std::time::Duration;
 use callsheet::scope::ScopeGlobs;
 use callsheet::sprint::machine::{ActionId, AgentEnded, AgentOrder, End};
 use callsheet::sprint::{Phase, PreviousRun};
-use callsheet_store::{BatchClaim, Run, RunKind, block_on};
+use callsheet_store::{BatchClaim, Run, RunKind, Wait};
 
 use super::crew::{Brief, Briefed, Crew};
 use super::driver::Stage;
@@ -72,7 +72,7 @@ impl Assignment<'_> {
         let stage = self.stage;
         if !briefed.events.is_empty() {
             let events = briefed.events.iter().cloned().map(Into::into).collect();
-            block_on(stage.store.append_events(stage.project, events))?;
+            stage.store.append_events(stage.project, events).wait()?;
         }
         let run = loop {
             match self.drive(&briefed, &brief.write_scope, &mut watcher) {
@@ -198,7 +198,7 @@ impl Assignment<'_> {
         let Some(failed) = &self.order.failed_run else {
             return Ok(brief);
         };
-        let run = block_on(self.stage.store.run(self.stage.project, failed))?;
+        let run = self.stage.store.run(self.stage.project, failed).wait()?;
         let known = document(&run);
         let word = |field: &str| known[field].as_str().map(str::to_owned);
         let exit_code = known["exit_code"].as_i64();

@@ -3,7 +3,7 @@
 use callsheet::document;
 use callsheet::sprint::machine::{Batch, Cycle, Input, Rules};
 use callsheet_store::{
-    Batch as StoredBatch, BatchClaim, BatchPage, BatchStatus, Progress, Project, Store, block_on,
+    Batch as StoredBatch, BatchClaim, BatchPage, BatchStatus, Progress, Project, Store, Wait,
 };
 
 use super::driver::{Driver, LEASE, Stage};
@@ -35,7 +35,7 @@ pub fn run(
         home: stage.home,
     };
     drive::settle(&place, None)?;
-    let (how, claim, batch, seq) = match block_on(stage.store.open_batch(stage.project))? {
+    let (how, claim, batch, seq) = match stage.store.open_batch(stage.project).wait()? {
         Some(open) => {
             let claim = take(stage.store, &open)?;
             let (batch, seq) = fold(stage.store, stage.project, &claim.batch)?;
@@ -54,7 +54,7 @@ pub fn fold(
     batch: &StoredBatch,
 ) -> Result<(Batch, i64), RunError> {
     let (mut state, mut seq) = (Batch::default(), 0);
-    for entry in block_on(store.journal(project, batch.id, 0))? {
+    for entry in store.journal(project, batch.id, 0).wait()? {
         let bad = |why: String| {
             let id = batch.id;
             RunError::Input(format!("entry {} of batch `{id}`: {why}", entry.seq))
@@ -78,7 +78,10 @@ fn take(store: &Store, open: &StoredBatch) -> Result<BatchClaim, RunError> {
         return Err(busy(open));
     }
     let worker = Worker::here()?.to_string();
-    block_on(store.take_batch(open, &worker, LEASE))?.ok_or_else(|| busy(open))
+    store
+        .take_batch(open, &worker, LEASE)
+        .wait()?
+        .ok_or_else(|| busy(open))
 }
 
 /// Returns the error for a batch that another process has.
@@ -122,7 +125,9 @@ fn start(stage: &Stage<'_>, mut rules: Rules) -> Result<(Begun, BatchClaim, Batc
                 .collect(),
         }
     };
-    let claim = block_on(store.start_batch(project, settings, &worker, LEASE, begin))?;
+    let claim = store
+        .start_batch(project, settings, &worker, LEASE, begin)
+        .wait()?;
     let (batch, seq) = fold(store, project, &claim.batch)?;
     Ok((how, claim, batch, seq))
 }
@@ -133,7 +138,7 @@ pub fn left(store: &Store, project: &Project) -> Result<Vec<Cycle>, RunError> {
         offset: 0,
         limit: 1,
     };
-    let last = block_on(store.batches(project, page))?.batches.pop();
+    let last = store.batches(project, page).wait()?.batches.pop();
     let was_cut = |batch: &StoredBatch| {
         matches!(
             batch.status,

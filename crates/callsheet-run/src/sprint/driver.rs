@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use callsheet::sprint::machine::{
     Action, ActionId, AgentEnded, AgentOrder, Batch, Input, StopPolicy, Todo,
 };
-use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, block_on};
+use callsheet_store::{BatchClaim, NewEvent, Progress, Project, Run, Store, Wait};
 use serde_json::Value;
 
 use super::agent::{Assignment, excluded};
@@ -171,7 +171,7 @@ impl<'a> Driver<'a> {
         let stage = self.stage;
         if self.beaten.elapsed() >= HEARTBEAT {
             self.beaten = Instant::now();
-            if !block_on(stage.store.heartbeat_batch(&self.claim, LEASE))? {
+            if !stage.store.heartbeat_batch(&self.claim, LEASE).wait()? {
                 let id = self.claim.batch.id;
                 let why = format!("batch `{id}` was taken over by another process");
                 return Err(RunError::NotNow(why));
@@ -179,7 +179,7 @@ impl<'a> Driver<'a> {
         }
         if self.looked.elapsed() >= STOP_LOOK {
             self.looked = Instant::now();
-            let asked = block_on(stage.store.batch_stop(&self.claim))?;
+            let asked = stage.store.batch_stop(&self.claim).wait()?;
             if let Some(policy) = asked.map(|stop| policy(&stop.policy)) {
                 self.stop(policy)?;
             }
@@ -224,8 +224,10 @@ impl<'a> Driver<'a> {
         };
         let (store, told) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
-            Some(status) => block_on(store.end_batch(&self.claim, self.seq, status, progress))?,
-            None => block_on(store.record(&self.claim, self.seq, progress))?,
+            Some(status) => store
+                .end_batch(&self.claim, self.seq, status, progress)
+                .wait()?,
+            None => store.record(&self.claim, self.seq, progress).wait()?,
         };
         self.seq = recorded.seq;
         self.batch = batch;
@@ -335,7 +337,7 @@ impl<'a> Driver<'a> {
             return Ok(None);
         }
         let (stage, batch) = (self.stage, self.claim.batch.id);
-        let runs = block_on(stage.store.runs_of_batch(stage.project, batch))?;
+        let runs = stage.store.runs_of_batch(stage.project, batch).wait()?;
         let action = i64::try_from(assignment.action).unwrap_or(i64::MAX);
         let run = runs
             .iter()
@@ -357,7 +359,7 @@ impl<'a> Driver<'a> {
             .into_iter()
             .flat_map(callsheet::sprint::machine::Cycle::runs);
         let mine = runs.filter(|(stories, _)| stories.iter().any(|key| keys.contains(key)));
-        mine.map(|(_, run)| Ok(block_on(self.stage.store.run(self.stage.project, run))?))
+        mine.map(|(_, run)| Ok(self.stage.store.run(self.stage.project, run).wait()?))
             .collect()
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use callsheet::sprint::story_file::file_list;
 use callsheet::sprint::{Board, Phase};
 use callsheet::story::Match;
-use callsheet_store::{BatchPage, Run, block_on};
+use callsheet_store::{BatchPage, Run, Wait};
 use serde_json::Value;
 
 use super::commit;
@@ -112,8 +112,8 @@ impl Driver<'_> {
             limit: BATCHES,
         };
         let (mut changed, mut developed) = (BTreeSet::new(), Vec::new());
-        for batch in block_on(store.batches(project, page))?.batches {
-            let runs = block_on(store.runs_of_batch(project, batch.id))?;
+        for batch in store.batches(project, page).wait()?.batches {
+            let runs = store.runs_of_batch(project, batch.id).wait()?;
             changed.extend(runs.iter().flat_map(|run| changed_by(run, keys)));
             developed.extend(runs.iter().filter(|run| is_dev(run)).flat_map(stories_of));
         }

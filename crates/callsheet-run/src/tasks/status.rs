@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::task::{self, Derived, TaskStatus};
-use callsheet_store::{Id, Project, Run, Store, Task, block_on};
+use callsheet_store::{Id, Project, Run, Store, Task, Wait};
 use serde_json::{Value, json};
 
 use super::gather;
@@ -65,7 +65,7 @@ pub fn statuses(
     project: &Project,
     merged: &impl Merged,
 ) -> Result<Vec<TaskState>, RunError> {
-    let tasks = block_on(store.tasks(project))?;
+    let tasks = store.tasks(project).wait()?;
     states(load(store, project, tasks)?, merged)
 }
 
@@ -78,8 +78,8 @@ pub fn status(
     name: &str,
     merged: &impl Merged,
 ) -> Result<TaskState, RunError> {
-    let wanted = block_on(store.task(project, name))?;
-    let mut tasks = block_on(store.tasks(project))?;
+    let wanted = store.task(project, name).wait()?;
+    let mut tasks = store.tasks(project).wait()?;
     let depends: BTreeMap<Id, &[Id]> = tasks
         .iter()
         .map(|task| (task.id, &task.depends[..]))
@@ -108,7 +108,7 @@ pub(super) struct Loaded {
 
 fn load(store: &Store, project: &Project, tasks: Vec<Task>) -> Result<Vec<Loaded>, RunError> {
     let mut of_task: BTreeMap<Id, Vec<Run>> = BTreeMap::new();
-    for run in block_on(store.runs_of_tasks(project))? {
+    for run in store.runs_of_tasks(project).wait()? {
         if let Some(task) = run.task {
             of_task.entry(task).or_default().push(run);
         }
@@ -119,7 +119,7 @@ fn load(store: &Store, project: &Project, tasks: Vec<Task>) -> Result<Vec<Loaded
         .flatten()
         .map(|run| run.id)
         .collect();
-    let mut annotations = block_on(store.annotations(project, &ids))?;
+    let mut annotations = store.annotations(project, &ids).wait()?;
     let mut run = |run: Run| {
         let annotations = json!(annotations.remove(&run.id).unwrap_or_default());
         let document = task::annotated(&crate::document::document(&run), &annotations);

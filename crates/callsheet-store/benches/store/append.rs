@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use callsheet_store::{Claim, Record, Store, Stream, block_on};
+use callsheet_store::{Claim, Record, Store, Stream, Wait};
 
 use crate::Settings;
 use crate::place::{Database, Place, claim, queue};
@@ -94,7 +94,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
 fn made(database: &Database, folder: &Path) -> (Place, Store, Vec<Claim>) {
     let place = Place::new(database, folder, "append");
     let store = place.open();
-    let project = block_on(store.project("bench")).unwrap();
+    let project = store.project("bench").wait().unwrap();
     queue(&store, &project, RUNS);
     let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store, &project)).collect();
     for claim in &claims {
@@ -102,7 +102,7 @@ fn made(database: &Database, folder: &Path) -> (Place, Store, Vec<Claim>) {
             stream: Stream::Meta,
             data: b"Count the open items.".to_vec(),
         };
-        block_on(store.append_log(claim, vec![prompt])).unwrap();
+        store.append_log(claim, vec![prompt]).wait().unwrap();
     }
     (place, store, claims)
 }
@@ -152,7 +152,7 @@ fn to_store(store: &Store, claims: &[Claim], load: Load) -> Duration {
             data,
         };
         let records = lines.into_iter().map(record).collect();
-        block_on(store.append_log(&claims[run], records)).unwrap();
+        store.append_log(&claims[run], records).wait().unwrap();
     };
     at_once(append, load)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use callsheet::inputs::Disk;
 use callsheet::recipe::{self, Folder};
 use callsheet::{Composition, Inputs, Options, Recipe, Seal, compose};
-use callsheet_store::{Project, Store, block_on};
+use callsheet_store::{Project, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -165,7 +165,7 @@ impl Corpus {
         change: impl Fn(usize),
     ) -> Self {
         let store = place.open();
-        let project = block_on(store.project(PROJECT)).unwrap();
+        let project = store.project(PROJECT).wait().unwrap();
         let maker = Maker {
             store: &store,
             project: &project,
@@ -183,7 +183,7 @@ impl Corpus {
                 }
             }
         });
-        let indexing = timed(|| while !block_on(store.index(&project, 4 << 20)).unwrap() {});
+        let indexing = timed(|| while !store.index(&project, 4 << 20).wait().unwrap() {});
         eprintln!(
             "{}: {} prompts sealed in {:.0} s, indexed in {:.0} s",
             place.database.name(),
@@ -222,7 +222,7 @@ impl<I: Fn(usize) -> (Value, Inputs) + Sync> Maker<'_, I> {
     fn some(&self, numbers: Range<usize>) -> u64 {
         let one = |number: usize| {
             let (composition, seal) = self.composed(number);
-            let (_, new) = block_on(self.store.seal(self.project, seal)).unwrap();
+            let (_, new) = self.store.seal(self.project, seal).wait().unwrap();
             assert!(new, "no two prompts are the same");
             composition.text.len() as u64
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 
 use crate::corpus::Corpus;
 use crate::place::{Database, Place};
@@ -27,11 +27,11 @@ pub(crate) fn run(place: &Place, corpus: &Corpus) -> Found {
     let store = place.open();
     let carried = |text: &String| {
         let look = store.carriers(&corpus.project, text, LIMIT, None);
-        block_on(look).unwrap().prompts.len()
+        look.wait().unwrap().prompts.len()
     };
     let searched = |text: &String| {
         let look = store.search(&corpus.project, text, LIMIT, None);
-        block_on(look).unwrap().hits.len()
+        look.wait().unwrap().hits.len()
     };
     let mut rows = Vec::new();
     let mut all = |command: &'static str, kinds: &[Kind], look: &dyn Fn(&String) -> usize| {

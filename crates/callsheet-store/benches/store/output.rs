@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callsheet::Event;
-use callsheet_store::{Claim, Record, Store, Stream, block_on};
+use callsheet_store::{Claim, Record, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::Settings;
@@ -24,7 +24,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
         .map(|database| {
             let place = Place::new(database, folder, "output");
             let store = place.open();
-            let project = block_on(store.project("bench")).unwrap();
+            let project = store.project("bench").wait().unwrap();
             queue(&store, &project, RUNS);
             let claims: Vec<Claim> = (0..RUNS).map(|_| claim(&store, &project)).collect();
             let time = timed(|| at_once(&store, &claims, batches));
@@ -73,7 +73,10 @@ fn at_once(store: &Store, claims: &[Claim], batches: usize) {
                 };
                 for _ in 0..batches {
                     let events = (0..EVENTS).map(event).collect();
-                    block_on(store.append_output(claim, vec![record.clone()], events)).unwrap();
+                    store
+                        .append_output(claim, vec![record.clone()], events)
+                        .wait()
+                        .unwrap();
                 }
             });
         }

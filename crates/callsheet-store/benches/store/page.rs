@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callsheet::Fingerprint;
-use callsheet_store::{Id, Project, RunPage, RunState, Store, block_on};
+use callsheet_store::{Id, Project, RunPage, RunState, Store, Wait};
 
 use crate::Settings;
 use crate::place::{Database, Place, claim, queue, small_prompt};
@@ -22,7 +22,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
     let count = settings.either(1_000_000, 50_000);
     let place = Place::new(database, folder, "page");
     let store = place.open();
-    let project = block_on(store.project("bench")).unwrap();
+    let project = store.project("bench").wait().unwrap();
     small_prompt(&store, &project);
     drop(store);
     let filling = timed(|| fill(&place, count));
@@ -36,7 +36,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
 
     let empty = Place::new(database, folder, "empty");
     let short = empty.open();
-    block_on(short.project("bench")).unwrap();
+    short.project("bench").wait().unwrap();
     let title = format!("{}: a claim and the end of a run", database.name());
     let [alone, beside] = claims([&short, &store], &project);
     let row = |name: &str, times: &[Duration]| {
@@ -110,7 +110,7 @@ fn pages(store: &Store, project: &Project, database: &Database, count: usize) {
                     state,
                     limit: LIMIT,
                 };
-                let read = || assert_eq!(block_on(store.runs(project, page)).unwrap().len(), LIMIT);
+                let read = || assert_eq!(store.runs(project, page).wait().unwrap().len(), LIMIT);
                 times[half * depths.len() + at].push(timed(read));
             }
         }
@@ -144,7 +144,7 @@ fn claims(stores: [&Store; 2], project: &Project) -> [Vec<Duration>; 2] {
         for (store, times) in stores.into_iter().zip(&mut times) {
             times.push(timed(|| {
                 let claim = claim(store, project);
-                assert!(block_on(store.finish_run(&claim, &outcome)).unwrap());
+                assert!(store.finish_run(&claim, &outcome).wait().unwrap());
             }));
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use callsheet::recipe::Folder;
 use callsheet::{Inputs, Options, Recipe, Seal, compose};
-use callsheet_store::{Access, Claim, Id, Location, NewRun, Project, RunKind, Store, block_on};
+use callsheet_store::{Access, Claim, Id, Location, NewRun, Project, RunKind, Store, Wait};
 use postgres::{Client, NoTls};
 use rusqlite::Connection;
 use serde_json::json;
@@ -166,7 +166,7 @@ pub(crate) fn small_prompt(store: &Store, project: &Project) -> Id {
     let options = Options::default();
     let composition = compose(&recipe, &input, &inputs, &options).unwrap();
     let seal = Seal::of(&composition, &recipe, &input, &inputs, &options).unwrap();
-    block_on(store.seal(project, seal)).unwrap().0.id
+    store.seal(project, seal).wait().unwrap().0.id
 }
 
 /// Queues first runs of a small prompt.
@@ -180,12 +180,14 @@ pub(crate) fn queue(store: &Store, project: &Project, count: usize) {
         batch: None,
     };
     for _ in 0..count {
-        block_on(store.queue_run(project, new.clone())).unwrap();
+        store.queue_run(project, new.clone()).wait().unwrap();
     }
 }
 
 /// Claims the run that waits longest.
 pub(crate) fn claim(store: &Store, project: &Project) -> Claim {
-    let claim = block_on(store.claim_queued(project, "bench", LEASE, |_, _| true));
+    let claim = store
+        .claim_queued(project, "bench", LEASE, |_, _| true)
+        .wait();
     claim.unwrap().unwrap()
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use callsheet_store::{Record, Stream, block_on};
+use callsheet_store::{Record, Stream, Wait};
 
 use crate::Settings;
 use crate::place::{Database, Place, claim, queue};
@@ -115,14 +115,14 @@ fn to_file(log: &Log, path: &Path, count: usize, sync: bool) -> Duration {
 /// Streams a log into a store; returns how long it took and the peaks of memory.
 fn to_store(log: &Log, place: &Place, count: usize) -> (Duration, String) {
     let store = place.open();
-    let project = block_on(store.project("bench")).unwrap();
+    let project = store.project("bench").wait().unwrap();
     queue(&store, &project, 1);
     let claim = claim(&store, &project);
     let prompt = Record {
         stream: Stream::Meta,
         data: b"Count the open items.".to_vec(),
     };
-    block_on(store.append_log(&claim, vec![prompt])).unwrap();
+    store.append_log(&claim, vec![prompt]).wait().unwrap();
     forget_peak();
     let mut half = 0;
     let time = timed(|| {
@@ -132,7 +132,7 @@ fn to_store(log: &Log, place: &Place, count: usize) -> (Duration, String) {
                 data,
             };
             let records = log.batch(from).into_iter().map(record).collect();
-            block_on(store.append_log(&claim, records)).unwrap();
+            store.append_log(&claim, records).wait().unwrap();
             if half == 0 && from >= count / 2 {
                 half = peak();
             }

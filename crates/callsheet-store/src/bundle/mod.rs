@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use self::redact::Cleaner;
 use crate::project::Project;
-use crate::wait::block_on;
+use crate::wait::Wait;
 use crate::{Id, Store, StoreError};
 
 pub use about::{AnnotationDocument, TaskDocument};
@@ -194,7 +194,8 @@ impl Store {
     ) -> Result<BundledRun, StoreError> {
         let found = {
             let project = project.clone();
-            block_on(self.read(move |tx| source::find(tx, &project, run)))?
+            self.read(move |tx| source::find(tx, &project, run))
+                .wait()?
         };
         let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
         let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());

@@ -13,7 +13,7 @@ use crate::db::{Row, Tx, Value};
 use crate::log::{self, LARGEST_RECORD, StoredRecord, Stream};
 use crate::project::Project;
 use crate::run::RunKind;
-use crate::wait::block_on;
+use crate::wait::Wait;
 use crate::{Id, Store, StoreError};
 
 /// How many bytes of a log or of events are read at once, if a single one has not more.
@@ -105,7 +105,7 @@ impl Look for &Store {
         &mut self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        block_on(self.read(work))
+        self.read(work).wait()
     }
 }
 

@@ -12,7 +12,7 @@ use super::redact::Cleaner;
 use super::source::{self, Measure, event_lines, log_lines};
 use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry};
 use crate::project::Project;
-use crate::wait::block_on;
+use crate::wait::Wait;
 use crate::{Store, StoreError};
 
 const LEVEL: i32 = 9;
@@ -43,7 +43,7 @@ impl Bundle {
             let document = bundled.run.text().map_err(io::Error::other)?;
             add(&mut tar, &format!("{folder}/run.json"), document.as_bytes())?;
             let (id, of) = (bundled.run.id, project.clone());
-            let found = block_on(store.read(move |tx| source::find(tx, &of, id)));
+            let found = store.read(move |tx| source::find(tx, &of, id)).wait();
             let found = found.map_err(io::Error::other)?;
             let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
             let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());

@@ -3,7 +3,7 @@
 use callsheet::inputs::Disk;
 use callsheet::recipe::Folder;
 use callsheet::{Inputs, Options, Recipe, Seal, compose};
-use callsheet_store::{PromptFilter, StoreError, block_on};
+use callsheet_store::{PromptFilter, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -31,14 +31,14 @@ fn nested(depth: usize) -> Option<Seal> {
 
 fn what_could_not_be_proven_is_not_sealed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let mut sealed = 0;
     for depth in (1..140).step_by(3) {
         let Some(seal) = nested(depth) else { continue };
-        match block_on(store.seal(&project, seal)) {
+        match store.seal(&project, seal).wait() {
             Ok((prompt, _)) => {
                 sealed += 1;
-                let back = block_on(store.sealed(&prompt)).unwrap();
+                let back = store.sealed(&prompt).wait().unwrap();
                 assert!(back.check().is_empty() && back.replay().unwrap().is_equal());
             }
             Err(error) => {
@@ -60,10 +60,13 @@ fn what_could_not_be_proven_is_not_sealed(place: &Place) {
     manifest["bytes"] = json!(7);
     other_manifest.documents[0] = manifest.to_string();
     for seal in [no_text, other_text, other_manifest] {
-        let refused = block_on(store.seal(&project, seal)).unwrap_err();
+        let refused = store.seal(&project, seal).wait().unwrap_err();
         assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
     }
-    let listed = block_on(store.prompts(&project, PromptFilter::default(), 1000)).unwrap();
+    let listed = store
+        .prompts(&project, PromptFilter::default(), 1000)
+        .wait()
+        .unwrap();
     assert_eq!(listed.len(), sealed);
     assert_eq!(findings(&store), []);
 }
@@ -71,7 +74,7 @@ fn what_could_not_be_proven_is_not_sealed(place: &Place) {
 /// A trigger that changes what comes in is noticed before anybody is told that it was stored.
 fn what_the_store_does_not_keep_is_not_sealed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let steals = [
         "delete from document",
         "update body set bytes = bytes + 1",
@@ -91,7 +94,7 @@ fn what_the_store_does_not_keep_is_not_sealed(place: &Place) {
             );
         }
         let (_, seal) = prompts::composed(&[("a.md", "One.")]);
-        let refused = block_on(store.seal(&project, seal)).unwrap_err();
+        let refused = store.seal(&project, seal).wait().unwrap_err();
         assert!(
             matches!(refused, StoreError::Damaged { .. }),
             "{steal}: {refused}"

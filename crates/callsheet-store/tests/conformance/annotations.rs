@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use callsheet_store::{Annotation, Id, Project, Run, RunState, Store, block_on};
+use callsheet_store::{Annotation, Id, Project, Run, RunState, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -25,7 +25,7 @@ const LONG: Duration = Duration::from_mins(1);
 fn annotate(store: &Store, project: &Project, run: Id, what: (&str, &str, Value)) {
     let (kind, name, value) = what;
     let added = store.annotate(project, run, kind, name, value, |_, _| Ok(()));
-    assert_eq!(block_on(added), Ok(Ok(())));
+    assert_eq!(added.wait(), Ok(Ok(())));
 }
 
 fn plain(annotations: &[Annotation]) -> Vec<(&str, &str, Value)> {
@@ -37,8 +37,8 @@ fn plain(annotations: &[Annotation]) -> Vec<(&str, &str, Value)> {
 
 fn annotations_come_back_in_order(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
     let [first, second, bare] = [(); 3].map(|()| tasks::finished(&store, &project, task));
     let strange = tasks::add(&store, &other, "b", &[]);
@@ -52,29 +52,26 @@ fn annotations_come_back_in_order(place: &Place) {
     annotate(&store, &other, strange, merged.clone());
 
     let runs = [first, bare, second, first, strange];
-    let found = block_on(store.annotations(&project, &runs)).unwrap();
+    let found = store.annotations(&project, &runs).wait().unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(plain(&found[&first]), [approved, checked]);
     assert_eq!(plain(&found[&second]), [merged]);
     assert!(found[&first].is_sorted_by_key(|it| it.at));
-    assert_eq!(
-        block_on(store.annotations(&project, &[])),
-        Ok(BTreeMap::new())
-    );
+    assert_eq!(store.annotations(&project, &[]).wait(), Ok(BTreeMap::new()));
     assert_eq!(findings(&store), []);
-    let verified = block_on(store.verify(|_| ())).unwrap();
+    let verified = store.verify(|_| ()).wait().unwrap();
     assert_eq!(verified.checked["annotations"], 4);
 }
 
 fn an_annotation_is_an_event_too(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
     let run = tasks::finished(&store, &project, task);
-    let before = block_on(store.run(&project, run.as_str())).unwrap();
+    let before = store.run(&project, run.as_str()).wait().unwrap();
     annotate(&store, &project, run, ("check", "test", json!([1])));
-    let found = block_on(store.annotations(&project, &[run])).unwrap();
-    let told = block_on(store.events_of_run(run, 0, usize::MAX)).unwrap();
+    let found = store.annotations(&project, &[run]).wait().unwrap();
+    let told = store.events_of_run(run, 0, usize::MAX).wait().unwrap();
     let told = told.last().unwrap();
     assert_eq!(
         (told.event.kind.as_str(), told.at),
@@ -87,13 +84,13 @@ fn an_annotation_is_an_event_too(place: &Place) {
             "message": format!("run {run} is annotated: check test"),
         })
     );
-    let after = block_on(store.run(&project, run.as_str()));
+    let after = store.run(&project, run.as_str()).wait();
     assert_eq!(after, Ok(before), "the run itself does not change");
 }
 
 fn whoever_annotates_may_refuse(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
     let run = tasks::finished(&store, &project, task);
     annotate(&store, &project, run, ("violation", "1", json!("approved")));
@@ -105,34 +102,34 @@ fn whoever_annotates_may_refuse(place: &Place) {
         Err(format!("{} is {}", there[0].name, there[0].value))
     };
     let asked = store.annotate(&project, run, "violation", "1", json!("rejected"), no);
-    assert_eq!(block_on(asked), Ok(Err("1 is \"approved\"".to_owned())));
+    assert_eq!(asked.wait(), Ok(Err("1 is \"approved\"".to_owned())));
     assert_eq!(seqs(&store, &project).len(), before);
-    let found = block_on(store.annotations(&project, &[run])).unwrap();
+    let found = store.annotations(&project, &[run]).wait().unwrap();
     assert_eq!(found[&run].len(), 1);
     assert_eq!(findings(&store), []);
 }
 
 fn only_finished_runs_are_annotated(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let run = place.queue(&store, &project, 1)[0];
     let ask = |project: &Project, kind: &str| {
         let asked = store.annotate(project, run, kind, "1", Value::Null, |_, _| Ok(()));
-        block_on(asked).unwrap_err().to_string()
+        asked.wait().unwrap_err().to_string()
     };
     let why = format!("run `{run}` has not finished, so it cannot be annotated");
     assert_eq!(ask(&project, "check"), why);
     let held = claim(&store, &project, "w", LONG).unwrap();
     assert_eq!(ask(&project, "check"), why);
-    assert!(block_on(store.finish_run(&held, &json!(0))).unwrap());
+    assert!(store.finish_run(&held, &json!(0)).wait().unwrap());
     assert_eq!(ask(&other, "check"), format!("no run `{run}`"));
     assert_eq!(
         ask(&project, "a\u{0}"),
         "a text with the character NUL cannot be stored"
     );
     assert_eq!(
-        block_on(store.annotations(&project, &[run])),
+        store.annotations(&project, &[run]).wait(),
         Ok(BTreeMap::new())
     );
     assert_eq!(findings(&store), []);
@@ -143,7 +140,7 @@ fn a_decision_is_made_once_however_many_decide(place: &Place) {
     const DECIDERS: usize = 8;
     const VIOLATIONS: usize = 4;
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
     let run = tasks::finished(&store, &project, task);
     let barrier = Barrier::new(DECIDERS);
@@ -162,7 +159,7 @@ fn a_decision_is_made_once_however_many_decide(place: &Place) {
             json!({"by": who}),
             pending,
         );
-        block_on(asked).unwrap().is_ok()
+        asked.wait().unwrap().is_ok()
     };
     let won: Vec<Vec<usize>> = thread::scope(|scope| {
         let asked: Vec<_> = (0..DECIDERS)
@@ -180,7 +177,7 @@ fn a_decision_is_made_once_however_many_decide(place: &Place) {
     let mut decided = won.concat();
     decided.sort_unstable();
     assert_eq!(decided, (0..VIOLATIONS).collect::<Vec<_>>());
-    let found = block_on(store.annotations(&project, &[run])).unwrap();
+    let found = store.annotations(&project, &[run]).wait().unwrap();
     for annotation in &found[&run] {
         let who = annotation.value["by"].as_u64().unwrap() as usize;
         let named = |at: &usize| annotation.name == format!("{run}.{at}");

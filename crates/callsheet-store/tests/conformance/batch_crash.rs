@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Progress, block_on};
+use callsheet_store::{Progress, Wait};
 use serde_json::json;
 
 use crate::batches;
@@ -15,11 +15,11 @@ on_both!(a_journal_and_its_events_survive_together);
 /// Records without end, and says the number of each last entry that was acknowledged.
 pub(crate) fn record_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let lease = Duration::from_mins(1);
-    let held = match block_on(store.open_batch(&project)).unwrap() {
+    let held = match store.open_batch(&project).wait().unwrap() {
         // The holder before this one is dead.
-        Some(batch) => block_on(store.take_batch(&batch, "w", lease)).unwrap(),
+        Some(batch) => store.take_batch(&batch, "w", lease).wait().unwrap(),
         None => Some(batches::start(&store, &project, "w", lease)),
     };
     let held = held.unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn record_part(part: &Part) {
             entries: numbers.clone().map(|number| json!(number)).collect(),
             events: numbers.map(event).collect(),
         };
-        last = block_on(store.record(&held, last, progress)).unwrap().seq;
+        last = store.record(&held, last, progress).wait().unwrap().seq;
         part.say(&last.to_string());
     }
 }
@@ -40,7 +40,7 @@ fn a_journal_and_its_events_survive_together(place: &Place) {
     // A server outlives its clients anyway, so fewer of them have to die.
     let kills = if place.is_sqlite() { 40 } else { 12 };
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     drop(store);
     let deadline = Instant::now() + Duration::from_mins(1);
     let mut dice = 0x9E37_79B9_7F4A_7C15_u64;
@@ -62,14 +62,14 @@ fn a_journal_and_its_events_survive_together(place: &Place) {
         let store = place.open();
         assert_gapless(&seqs(&store, &project));
         assert_eq!(findings(&store), []);
-        let Some(batch) = block_on(store.open_batch(&project)).unwrap() else {
+        let Some(batch) = store.open_batch(&project).wait().unwrap() else {
             continue;
         };
-        let journal = block_on(store.journal(&project, batch.id, 0)).unwrap();
+        let journal = store.journal(&project, batch.id, 0).wait().unwrap();
         assert_gapless(&journal.iter().map(|entry| entry.seq).collect::<Vec<_>>());
         assert!(journal.len() as i64 >= last, "entry {last} is gone");
         let entries = journal.iter().filter_map(|entry| entry.entry.as_i64());
-        let events = block_on(store.events_since(&project, 0, usize::MAX)).unwrap();
+        let events = store.events_since(&project, 0, usize::MAX).wait().unwrap();
         let told = events.iter().filter(|it| it.event.kind == "test:event");
         let told = told.map(|it| it.event.payload["number"].as_i64().unwrap());
         assert_eq!(entries.collect::<Vec<_>>(), told.collect::<Vec<_>>());

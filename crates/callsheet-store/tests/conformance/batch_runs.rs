@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use callsheet_store::{BatchStatus, Id, NewEvent, Progress, RunPage, block_on};
+use callsheet_store::{BatchStatus, Id, NewEvent, Progress, RunPage, Wait};
 use serde_json::json;
 
 use crate::batches::{demo, run_of, start};
@@ -21,31 +21,31 @@ const LONG: Duration = Duration::from_mins(1);
 
 fn runs_of_a_batch_are_told_apart(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
     place.queue(&store, &project, 1);
     let queue = |action: i64| {
         let new = run_of(&store, &project, Some((held.clone(), action)));
-        block_on(store.queue_run(&project, new)).unwrap()
+        store.queue_run(&project, new).wait().unwrap()
     };
     let (third, first, again) = (queue(3), queue(1), queue(3));
     let new = run_of(&store, &project, Some((held.clone(), 2)));
-    let second = block_on(store.start_run(&project, new, "w", LONG, |_| Ok(())));
+    let second = store.start_run(&project, new, "w", LONG, |_| Ok(())).wait();
     let second = second.unwrap().unwrap();
     assert_eq!(second.run.batch, Some((id, 2)));
-    let runs = block_on(store.runs_of_batch(&project, id)).unwrap();
+    let runs = store.runs_of_batch(&project, id).wait().unwrap();
     let found: Vec<_> = runs.iter().map(|run| (run.id, run.batch)).collect();
     let wanted = [(first, 1), (second.run.id, 2), (third, 3), (again, 3)];
     assert_eq!(found, wanted.map(|(run, action)| (run, Some((id, action)))));
-    let queued = block_on(store.events_of_run(third, 0, 1)).unwrap();
+    let queued = store.events_of_run(third, 0, 1).wait().unwrap();
     assert_eq!(queued[0].event.payload["batch"], json!(id));
     assert_eq!(queued[0].event.payload["action"], json!(3));
-    let free = block_on(store.runs(&project, RunPage::default())).unwrap();
+    let free = store.runs(&project, RunPage::default()).wait().unwrap();
     assert_eq!(free.iter().filter(|run| run.batch.is_none()).count(), 1);
 
     let elsewhere = run_of(&store, &other, Some((held.clone(), 1)));
-    let error = block_on(store.queue_run(&other, elsewhere)).unwrap_err();
+    let error = store.queue_run(&other, elsewhere).wait().unwrap_err();
     assert_eq!(error.to_string(), format!("no batch `{id}`"));
     assert_eq!(findings(&store), []);
 }
@@ -56,20 +56,20 @@ fn a_run_travels_without_its_batch(place: &Place) {
     let (away, to) = demo(&other);
     let held = start(&home, &from, "w", LONG);
     let new = run_of(&home, &from, Some((held.clone(), 5)));
-    let run = block_on(home.start_run(&from, new, "w", LONG, |_| Ok(())));
+    let run = home.start_run(&from, new, "w", LONG, |_| Ok(())).wait();
     let run = run.unwrap().unwrap();
-    assert!(block_on(home.finish_run(&run, &json!({"exit": 0}))).unwrap());
+    assert!(home.finish_run(&run, &json!({"exit": 0})).wait().unwrap());
     let id = run.run.id;
     let bytes = written(&home, &from, &[id]);
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(id, true)]));
-    let there = block_on(away.run(&to, id.as_str())).unwrap();
+    let there = away.run(&to, id.as_str()).wait().unwrap();
     assert_eq!(there.batch, None);
     assert_eq!(findings(&away), []);
     assert_eq!(written(&away, &to, &[id]), bytes, "and back again");
     let end = home.end_batch(&held, 1, BatchStatus::Completed, Progress::default());
-    block_on(end).unwrap();
+    end.wait().unwrap();
     assert_eq!(import(&home, &from, &bytes), Ok(vec![(id, false)]));
-    let here = block_on(home.run(&from, id.as_str())).unwrap();
+    let here = home.run(&from, id.as_str()).wait().unwrap();
     assert_eq!(here.batch, Some((held.batch.id, 5)));
     assert_eq!(findings(&home), []);
 }
@@ -80,25 +80,25 @@ fn nobody_waits_in_a_circle(place: &Place) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let new = run_of(&store, &project, Some((held.clone(), 1)));
-    let runs = (0..ROUNDS).map(|_| block_on(store.queue_run(&project, new.clone())).unwrap());
+    let runs = (0..ROUNDS).map(|_| store.queue_run(&project, new.clone()).wait().unwrap());
     let runs: Vec<Id> = runs.collect();
     let [beats, stops, works] = [(); 3].map(|()| place.open());
     thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..ROUNDS {
-                assert!(block_on(beats.heartbeat_batch(&held, LONG)).unwrap());
+                assert!(beats.heartbeat_batch(&held, LONG).wait().unwrap());
             }
         });
         scope.spawn(|| {
             for round in 0..ROUNDS {
                 let policy = if round % 2 == 0 { "drain" } else { "cancel" };
                 let asked = stops.request_batch_stop(&project, held.batch.id, policy);
-                assert!(block_on(asked).unwrap());
+                assert!(asked.wait().unwrap());
             }
         });
         scope.spawn(|| {
             while let Some(run) = claim(&works, &project, "w", LONG) {
-                assert!(block_on(works.finish_run(&run, &json!(0))).unwrap());
+                assert!(works.finish_run(&run, &json!(0)).wait().unwrap());
             }
         });
         let about = |run: &Id| NewEvent {
@@ -110,7 +110,7 @@ fn nobody_waits_in_a_circle(place: &Place) {
                 entries: vec![json!(after)],
                 events: runs.iter().map(about).collect(),
             };
-            let recorded = block_on(store.record(&held, after, progress)).unwrap();
+            let recorded = store.record(&held, after, progress).wait().unwrap();
             assert_eq!(recorded.seq, after + 1);
         }
     });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use callsheet::Event;
 use callsheet_store::{
     Batch, BatchClaim, BatchPage, BatchState, BatchStatus, BatchStop, Id, NewEvent, NewRun,
-    Progress, Project, RunKind, Store, StoreError, block_on,
+    Progress, Project, RunKind, Store, StoreError, Wait,
 };
 use serde_json::{Value, json};
 
@@ -52,12 +52,15 @@ fn started(batch: Id) -> Progress {
 /// Starts a batch whose journal has one entry.
 pub(crate) fn start(store: &Store, project: &Project, worker: &str, lease: Duration) -> BatchClaim {
     let settings = json!({"max_cycles": 2});
-    block_on(store.start_batch(project, settings, worker, lease, started)).unwrap()
+    store
+        .start_batch(project, settings, worker, lease, started)
+        .wait()
+        .unwrap()
 }
 
 pub(crate) fn demo(place: &Place) -> (Store, Project) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     (store, project)
 }
 
@@ -68,11 +71,11 @@ fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 }
 
 fn seen(store: &Store, project: &Project, id: Id) -> Batch {
-    block_on(store.batch(project, id.as_str())).unwrap()
+    store.batch(project, id.as_str()).wait().unwrap()
 }
 
 fn journal(store: &Store, project: &Project, id: Id) -> Vec<Value> {
-    let entries = block_on(store.journal(project, id, 0)).unwrap();
+    let entries = store.journal(project, id, 0).wait().unwrap();
     let seqs: Vec<i64> = entries.iter().map(|entry| entry.seq).collect();
     assert_gapless(&seqs);
     entries.into_iter().map(|entry| entry.entry).collect()
@@ -92,11 +95,11 @@ pub(crate) fn run_of(store: &Store, project: &Project, batch: Option<(BatchClaim
 
 fn a_batch_comes_back_as_it_was_started(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
-    assert_eq!(block_on(store.open_batch(&project)), Ok(None));
+    let other = store.project("other").wait().unwrap();
+    assert_eq!(store.open_batch(&project).wait(), Ok(None));
     let settings = json!({"text": "a\u{0}\nb", "price": 0.1, "deep": [[{"a": null}]]});
     let held = store.start_batch(&project, settings.clone(), "w", LONG, started);
-    let held = block_on(held).unwrap();
+    let held = held.wait().unwrap();
     let id = held.batch.id;
     let wanted = Batch {
         id,
@@ -114,13 +117,10 @@ fn a_batch_comes_back_as_it_was_started(place: &Place) {
     };
     assert_eq!(held.batch, wanted);
     assert_eq!((&*held.worker, held.attempt), ("w", 1));
-    assert_eq!(
-        block_on(store.open_batch(&project)),
-        Ok(Some(wanted.clone()))
-    );
-    assert_eq!(block_on(store.open_batch(&other)), Ok(None));
+    assert_eq!(store.open_batch(&project).wait(), Ok(Some(wanted.clone())));
+    assert_eq!(store.open_batch(&other).wait(), Ok(None));
     assert_eq!(journal(&store, &project, id), [json!({"started": id})]);
-    let events = block_on(store.events_since(&project, 0, 9)).unwrap();
+    let events = store.events_since(&project, 0, 9).wait().unwrap();
     let told: Vec<_> = events.iter().map(|it| &*it.event.kind).collect();
     assert_eq!(told, ["batch:start"]);
     assert_eq!(
@@ -132,7 +132,7 @@ fn a_batch_comes_back_as_it_was_started(place: &Place) {
         })
     );
     assert_eq!(findings(&store), []);
-    let verified = block_on(store.verify(|_| ())).unwrap();
+    let verified = store.verify(|_| ()).wait().unwrap();
     assert_eq!(
         (verified.checked["batches"], verified.checked["journal"]),
         (1, 1)
@@ -141,16 +141,16 @@ fn a_batch_comes_back_as_it_was_started(place: &Place) {
 
 fn a_batch_is_found_by_a_unique_prefix(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let held = start(&store, &project, "w", LONG);
     let elsewhere = start(&store, &other, "w", LONG);
     let id = held.batch.id;
     assert_eq!(
-        block_on(store.batch(&project, &id.as_str()[..3])),
+        store.batch(&project, &id.as_str()[..3]).wait(),
         Ok(held.batch)
     );
     for name in [elsewhere.batch.id.as_str(), "zzz", ""] {
-        let unknown = block_on(store.batch(&project, name)).unwrap_err();
+        let unknown = store.batch(&project, name).wait().unwrap_err();
         assert_eq!(unknown.to_string(), format!("no batch `{name}`"));
     }
     let unknown = Err(StoreError::Unknown {
@@ -159,26 +159,29 @@ fn a_batch_is_found_by_a_unique_prefix(place: &Place) {
         candidates: vec![],
     });
     let far = elsewhere.batch.id;
-    assert_eq!(block_on(store.journal(&project, far, 0)), unknown);
+    assert_eq!(store.journal(&project, far, 0).wait(), unknown);
     assert_eq!(
-        block_on(store.runs_of_batch(&project, far)).map(|_| vec![]),
+        store.runs_of_batch(&project, far).wait().map(|_| vec![]),
         unknown
     );
 }
 
 fn batches_come_in_pages(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     start(&store, &other, "w", LONG);
     let mut ids = Vec::new();
     for _ in 0..5 {
         let held = start(&store, &project, "w", LONG);
         let end = store.end_batch(&held, 1, BatchStatus::Completed, Progress::default());
-        block_on(end).unwrap();
+        end.wait().unwrap();
         ids.insert(0, held.batch.id);
     }
     let page = |offset, limit| {
-        let found = block_on(store.batches(&project, BatchPage { offset, limit })).unwrap();
+        let found = store
+            .batches(&project, BatchPage { offset, limit })
+            .wait()
+            .unwrap();
         assert_eq!(found.total, 5);
         let found = found.batches.iter().map(|batch| batch.id);
         found.collect::<Vec<_>>()
@@ -197,9 +200,11 @@ fn a_second_batch_is_refused_until_the_first_has_ended(place: &Place) {
     let again = || {
         let before = seqs(&store, &project);
         let settings = json!(null);
-        let said = refused(block_on(
-            store.start_batch(&project, settings, "w 2", LONG, started),
-        ));
+        let said = refused(
+            store
+                .start_batch(&project, settings, "w 2", LONG, started)
+                .wait(),
+        );
         assert_eq!(seqs(&store, &project), before, "nothing has changed");
         said
     };
@@ -207,21 +212,21 @@ fn a_second_batch_is_refused_until_the_first_has_ended(place: &Place) {
         again(),
         format!("batch `{id}` has not ended: `w 1` holds it")
     );
-    assert!(block_on(store.heartbeat_batch(&held, Duration::ZERO)).unwrap());
+    assert!(store.heartbeat_batch(&held, Duration::ZERO).wait().unwrap());
     assert_eq!(
         again(),
         format!("batch `{id}` has not ended: the lease of `w 1` has run out")
     );
-    assert!(block_on(store.release_batch(&held)).unwrap());
+    assert!(store.release_batch(&held).wait().unwrap());
     assert_eq!(
         again(),
         format!("batch `{id}` has not ended: nobody holds it")
     );
     let batch = seen(&store, &project, id);
-    let next = block_on(store.take_batch(&batch, "w 2", LONG));
+    let next = store.take_batch(&batch, "w 2", LONG).wait();
     let next = next.unwrap().unwrap();
     let end = store.end_batch(&next, 1, BatchStatus::Stopped, progress(0..1));
-    block_on(end).unwrap();
+    end.wait().unwrap();
     assert_eq!(start(&store, &project, "w 3", LONG).attempt, 1);
     assert_eq!(place.count("select count(*) from batch"), 2);
     assert_eq!(findings(&store), []);
@@ -250,7 +255,9 @@ fn exactly_one_of_many_starts_a_batch(place: &Place) {
     for round in 1..=5 {
         let claims = at_once(place, |store, number| {
             let worker = format!("w{number}");
-            block_on(store.start_batch(&project, json!(number), &worker, LONG, started))
+            store
+                .start_batch(&project, json!(number), &worker, LONG, started)
+                .wait()
         });
         let mut won = claims.iter().filter_map(|claim| claim.as_ref().ok());
         let held = won.next().unwrap();
@@ -264,7 +271,7 @@ fn exactly_one_of_many_starts_a_batch(place: &Place) {
         }
         assert_eq!(place.count("select count(*) from batch"), round);
         let end = store.end_batch(held, 1, BatchStatus::AllDone, Progress::default());
-        block_on(end).unwrap();
+        end.wait().unwrap();
     }
     assert_gapless(&seqs(&store, &project));
     assert_eq!(findings(&store), []);
@@ -279,15 +286,15 @@ fn entries_and_events_are_stored_together(place: &Place) {
         entries: vec![json!(["done"]), json!(null)],
         events: vec![NewEvent { run, ..event(7) }],
     };
-    let recorded = block_on(store.record(&held, 1, about(Some(run)))).unwrap();
+    let recorded = store.record(&held, 1, about(Some(run))).wait().unwrap();
     assert_eq!((recorded.seq, recorded.stop), (3, None));
-    let events = block_on(store.events_of_run(run, 0, 9)).unwrap();
+    let events = store.events_of_run(run, 0, 9).wait().unwrap();
     assert_eq!(events.last().unwrap().seq, recorded.events[0]);
     assert_eq!(
         journal(&store, &project, id)[1..],
         [json!(["done"]), json!(null)]
     );
-    let last = block_on(store.journal(&project, id, 2)).unwrap();
+    let last = store.journal(&project, id, 2).wait().unwrap();
     assert_eq!(
         (last.len(), last[0].seq, &last[0].entry),
         (1, 3, &Value::Null)
@@ -296,16 +303,19 @@ fn entries_and_events_are_stored_together(place: &Place) {
 
     let before = (seen(&store, &project, id), seqs(&store, &project));
     let unknown: Id = "00000000000000".parse().unwrap();
-    let error = block_on(store.record(&held, 3, about(Some(unknown)))).unwrap_err();
+    let error = store
+        .record(&held, 3, about(Some(unknown)))
+        .wait()
+        .unwrap_err();
     assert_eq!(error.to_string(), format!("no run `{unknown}`"));
     assert_eq!(
         (seen(&store, &project, id), seqs(&store, &project)),
         before,
         "no entry without its events"
     );
-    let none = block_on(store.record(&held, 3, Progress::default())).unwrap();
+    let none = store.record(&held, 3, Progress::default()).wait().unwrap();
     assert_eq!((none.seq, none.events), (3, vec![]));
-    let many = block_on(store.record(&held, 3, progress(0..250))).unwrap();
+    let many = store.record(&held, 3, progress(0..250)).wait().unwrap();
     assert_eq!((many.seq, many.events.len()), (253, 250));
     assert_eq!(journal(&store, &project, id)[252], json!({"n": 249}));
     assert_gapless(&seqs(&store, &project));
@@ -316,14 +326,14 @@ fn whoever_does_not_know_the_last_entry_is_refused(place: &Place) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
-    block_on(store.record(&held, 1, progress(0..2))).unwrap();
+    store.record(&held, 1, progress(0..2)).wait().unwrap();
     let before = (seen(&store, &project, id), seqs(&store, &project));
     for after in [0, 1, 2, 4] {
         let said = format!("the last journal entry of batch `{id}` is 3 and not {after}");
         let recorded = store.record(&held, after, progress(0..1));
-        assert_eq!(refused(block_on(recorded)), said);
+        assert_eq!(refused(recorded.wait()), said);
         let ended = store.end_batch(&held, after, BatchStatus::Error, progress(0..1));
-        assert_eq!(refused(block_on(ended)), said);
+        assert_eq!(refused(ended.wait()), said);
     }
     assert_eq!((seen(&store, &project, id), seqs(&store, &project)), before);
 }
@@ -333,16 +343,16 @@ fn a_former_holder_changes_nothing(place: &Place) {
     let late = start(&store, &project, "same", Duration::ZERO);
     let id = late.batch.id;
     // Nobody else has it yet, so it may go on.
-    assert!(block_on(store.heartbeat_batch(&late, Duration::ZERO)).unwrap());
-    block_on(store.record(&late, 1, progress(0..1))).unwrap();
+    assert!(store.heartbeat_batch(&late, Duration::ZERO).wait().unwrap());
+    store.record(&late, 1, progress(0..1)).wait().unwrap();
     let batch = seen(&store, &project, id);
-    let next = block_on(store.take_batch(&batch, "same", LONG)).unwrap();
+    let next = store.take_batch(&batch, "same", LONG).wait().unwrap();
     let next = next.unwrap();
     assert_eq!(
         (next.batch.id, next.attempt, next.batch.entries),
         (id, 2, 2)
     );
-    let taken = block_on(store.events_since(&project, 0, 99)).unwrap();
+    let taken = store.events_since(&project, 0, 99).wait().unwrap();
     let taken = &taken.last().unwrap().event;
     assert_eq!(taken.kind, "batch:taken_over");
     assert_eq!(taken.payload["batch_id"], json!(id));
@@ -351,23 +361,18 @@ fn a_former_holder_changes_nothing(place: &Place) {
     let run = run_of(&store, &project, Some((late.clone(), 3)));
     let before = (seen(&store, &project, id), seqs(&store, &project));
     let lost = format!("batch `{id}` is no longer held by `same`: its attempt 1 is over");
-    assert!(!block_on(store.heartbeat_batch(&late, LONG)).unwrap());
-    assert!(!block_on(store.release_batch(&late)).unwrap());
-    assert_eq!(block_on(store.take_batch(&batch, "x", LONG)), Ok(None));
-    assert_eq!(refused(block_on(store.batch_stop(&late))), lost);
-    assert_eq!(
-        refused(block_on(store.record(&late, 2, progress(0..1)))),
-        lost
-    );
+    assert!(!store.heartbeat_batch(&late, LONG).wait().unwrap());
+    assert!(!store.release_batch(&late).wait().unwrap());
+    assert_eq!(store.take_batch(&batch, "x", LONG).wait(), Ok(None));
+    assert_eq!(refused(store.batch_stop(&late).wait()), lost);
+    assert_eq!(refused(store.record(&late, 2, progress(0..1)).wait()), lost);
     let end = store.end_batch(&late, 2, BatchStatus::Completed, progress(0..1));
-    assert_eq!(refused(block_on(end)), lost);
-    assert_eq!(refused(block_on(store.queue_run(&project, run))), lost);
+    assert_eq!(refused(end.wait()), lost);
+    assert_eq!(refused(store.queue_run(&project, run).wait()), lost);
     assert_eq!((seen(&store, &project, id), seqs(&store, &project)), before);
 
     assert_eq!(
-        block_on(store.record(&next, 2, progress(0..1)))
-            .unwrap()
-            .seq,
+        store.record(&next, 2, progress(0..1)).wait().unwrap().seq,
         3
     );
     assert_eq!(findings(&store), []);
@@ -376,8 +381,8 @@ fn a_former_holder_changes_nothing(place: &Place) {
 fn a_batch_that_was_renewed_is_not_taken(place: &Place) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", Duration::ZERO);
-    assert!(block_on(store.heartbeat_batch(&held, LONG)).unwrap());
-    assert_eq!(block_on(store.take_batch(&held.batch, "x", LONG)), Ok(None));
+    assert!(store.heartbeat_batch(&held, LONG).wait().unwrap());
+    assert_eq!(store.take_batch(&held.batch, "x", LONG).wait(), Ok(None));
     assert_eq!(seen(&store, &project, held.batch.id).attempt, 1);
 }
 
@@ -385,7 +390,10 @@ fn exactly_one_of_many_takes_a_batch(place: &Place) {
     let (store, project) = demo(place);
     let dead = start(&store, &project, "dead", LONG);
     let taken = at_once(place, |store, number| {
-        block_on(store.take_batch(&dead.batch, &format!("w{number}"), LONG)).unwrap()
+        store
+            .take_batch(&dead.batch, &format!("w{number}"), LONG)
+            .wait()
+            .unwrap()
     });
     let taken: Vec<BatchClaim> = taken.into_iter().flatten().collect();
     assert_eq!(taken.len(), 1);
@@ -398,22 +406,20 @@ fn a_released_batch_is_nobodys(place: &Place) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
-    assert!(block_on(store.release_batch(&held)).unwrap());
+    assert!(store.release_batch(&held).wait().unwrap());
     let batch = seen(&store, &project, id);
     assert_eq!(batch.lease_until, None);
     assert_eq!((batch.state, batch.attempt), (BatchState::Running, 1));
-    assert!(!block_on(store.release_batch(&held)).unwrap());
-    assert!(!block_on(store.heartbeat_batch(&held, LONG)).unwrap());
+    assert!(!store.release_batch(&held).wait().unwrap());
+    assert!(!store.heartbeat_batch(&held, LONG).wait().unwrap());
     assert_eq!(
-        refused(block_on(store.record(&held, 1, progress(0..1)))),
+        refused(store.record(&held, 1, progress(0..1)).wait()),
         format!("batch `{id}` is no longer held by `w`: its attempt 1 is over")
     );
     assert_eq!(findings(&store), []);
-    let next = block_on(store.take_batch(&batch, "w", LONG))
-        .unwrap()
-        .unwrap();
+    let next = store.take_batch(&batch, "w", LONG).wait().unwrap().unwrap();
     assert_eq!(next.attempt, 2);
-    block_on(store.record(&next, 1, progress(0..1))).unwrap();
+    store.record(&next, 1, progress(0..1)).wait().unwrap();
     assert_eq!(findings(&store), []);
 }
 
@@ -428,7 +434,10 @@ fn a_batch_ends_once(place: &Place) {
     for (status, word) in statuses {
         let held = start(&store, &project, "w", LONG);
         let id = held.batch.id;
-        let ended = block_on(store.end_batch(&held, 1, status, progress(0..2))).unwrap();
+        let ended = store
+            .end_batch(&held, 1, status, progress(0..2))
+            .wait()
+            .unwrap();
         assert_eq!((ended.seq, ended.events.len()), (3, 2));
         let batch = seen(&store, &project, id);
         assert_eq!(
@@ -438,21 +447,21 @@ fn a_batch_ends_once(place: &Place) {
         assert!(batch.ended_at.unwrap() >= batch.started_at);
         assert_eq!((batch.lease_until, batch.entries), (None, 3));
         assert_eq!(json!(batch.status), json!(word));
-        assert_eq!(block_on(store.open_batch(&project)), Ok(None));
+        assert_eq!(store.open_batch(&project).wait(), Ok(None));
 
         let run = run_of(&store, &project, Some((held.clone(), 1)));
         let before = seqs(&store, &project);
         let said = format!("batch `{id}` has ended: {word}");
         let again = store.end_batch(&held, 3, BatchStatus::Completed, progress(0..1));
-        assert_eq!(refused(block_on(again)), said);
+        assert_eq!(refused(again.wait()), said);
         let more = store.record(&held, 3, progress(0..1));
-        assert_eq!(refused(block_on(more)), said);
-        assert_eq!(refused(block_on(store.queue_run(&project, run))), said);
-        assert!(!block_on(store.heartbeat_batch(&held, LONG)).unwrap());
-        assert!(!block_on(store.release_batch(&held)).unwrap());
-        assert_eq!(block_on(store.take_batch(&batch, "x", LONG)), Ok(None));
+        assert_eq!(refused(more.wait()), said);
+        assert_eq!(refused(store.queue_run(&project, run).wait()), said);
+        assert!(!store.heartbeat_batch(&held, LONG).wait().unwrap());
+        assert!(!store.release_batch(&held).wait().unwrap());
+        assert_eq!(store.take_batch(&batch, "x", LONG).wait(), Ok(None));
         let stop = store.request_batch_stop(&project, id, "drain");
-        assert_eq!(block_on(stop), Ok(false));
+        assert_eq!(stop.wait(), Ok(false));
         assert_eq!(seqs(&store, &project), before);
         assert_eq!(seen(&store, &project, id), batch);
     }
@@ -463,8 +472,13 @@ fn a_request_to_stop_is_seen_by_the_holder(place: &Place) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
-    assert_eq!(block_on(store.batch_stop(&held)), Ok(None));
-    let ask = |policy| block_on(store.request_batch_stop(&project, id, policy)).unwrap();
+    assert_eq!(store.batch_stop(&held).wait(), Ok(None));
+    let ask = |policy| {
+        store
+            .request_batch_stop(&project, id, policy)
+            .wait()
+            .unwrap()
+    };
     assert!(ask("drain"));
     let first = seen(&store, &project, id).stop.unwrap();
     assert_eq!(first.policy, "drain");
@@ -475,16 +489,21 @@ fn a_request_to_stop_is_seen_by_the_holder(place: &Place) {
         policy: "cancel".to_owned(),
     });
     assert_eq!(seen(&store, &project, id).stop, stop);
-    assert_eq!(block_on(store.batch_stop(&held)).unwrap(), stop);
-    let recorded = block_on(store.record(&held, 1, progress(0..1))).unwrap();
+    assert_eq!(store.batch_stop(&held).wait().unwrap(), stop);
+    let recorded = store.record(&held, 1, progress(0..1)).wait().unwrap();
     assert_eq!(recorded.stop, stop);
-    let events = block_on(store.events_since(&project, 0, 99)).unwrap();
+    let events = store.events_since(&project, 0, 99).wait().unwrap();
     let stopping = events.iter().filter(|it| it.event.kind == "batch:stopping");
     let policies: Vec<_> = stopping.map(|it| &it.event.payload["policy"]).collect();
     assert_eq!(policies, ["drain", "cancel"]);
-    let other = block_on(store.project("other")).unwrap();
-    assert!(block_on(store.request_batch_stop(&other, id, "drain")).is_err());
+    let other = store.project("other").wait().unwrap();
+    assert!(
+        store
+            .request_batch_stop(&other, id, "drain")
+            .wait()
+            .is_err()
+    );
     let end = store.end_batch(&held, 2, BatchStatus::Stopped, Progress::default());
-    assert_eq!(block_on(end).unwrap().stop, stop);
+    assert_eq!(end.wait().unwrap().stop, stop);
     assert_eq!(findings(&store), []);
 }

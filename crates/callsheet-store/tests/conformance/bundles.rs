@@ -1,6 +1,6 @@
 //! Bundles: from one store into another, whole or not at all.
 
-use callsheet_store::{Bundle, Bundled, block_on};
+use callsheet_store::{Bundle, Bundled, Wait};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -43,7 +43,7 @@ fn a_bundle_of_a_late_time_is_like_others(place: &Place) {
 
 fn goes_from_store_to_store(place: &Place, bundle: &Bundle) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let bytes = written(bundle);
     assert_eq!(
         written(bundle),
@@ -52,16 +52,16 @@ fn goes_from_store_to_store(place: &Place, bundle: &Bundle) {
     );
     let read = Bundle::read("x", bytes.as_slice()).unwrap();
     assert_eq!(read, *bundle);
-    let imported = block_on(store.import(&project, read.clone())).unwrap();
+    let imported = store.import(&project, read.clone()).wait().unwrap();
     assert!(imported.iter().all(|(_, new)| *new));
     for (bundled, (prompt, _)) in bundle.prompts.iter().zip(&imported) {
         assert_eq!(
             (prompt.id, prompt.sealed_at),
             (bundled.id, bundled.sealed_at)
         );
-        assert_eq!(block_on(store.sealed(prompt)).as_ref(), Ok(&bundled.seal));
+        assert_eq!(store.sealed(prompt).wait().as_ref(), Ok(&bundled.seal));
     }
-    let again = block_on(store.import(&project, read)).unwrap();
+    let again = store.import(&project, read).wait().unwrap();
     assert!(again.iter().all(|(_, new)| !*new));
     assert_eq!(findings(&store), []);
 }

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use callsheet::{Event, Fingerprint};
-use callsheet_store::{Finding, Head, Keep, Record, Store, Stream, block_on};
+use callsheet_store::{Finding, Head, Keep, Record, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -50,7 +50,7 @@ fn remove(place: &Place, id: &str) {
 
 fn a_removed_prompt_is_missed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (first, _) = prompts::seal(&store, &project, "One.");
     let (second, _) = prompts::seal(&store, &project, "Two.");
     assert_eq!(findings(&store), []);
@@ -70,7 +70,7 @@ fn a_removed_prompt_is_missed(place: &Place) {
 
 fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     if place.is_sqlite() {
         place.raw(
             "create trigger steal after insert on event when new.kind = 'test:event' begin \
@@ -86,7 +86,10 @@ fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
         );
     }
     let (sealed, _) = prompts::seal(&store, &project, "One.");
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     place.raw(if place.is_sqlite() {
         "drop trigger steal"
     } else {
@@ -99,7 +102,7 @@ fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
 
 fn a_collected_prompt_is_not_missed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for text in ["One.", "Two.", "Three."] {
         prompts::seal(&store, &project, text);
     }
@@ -107,7 +110,7 @@ fn a_collected_prompt_is_not_missed(place: &Place) {
         newest: Some(1),
         since: None,
     };
-    let collected = block_on(store.collect(&project, keep)).unwrap();
+    let collected = store.collect(&project, keep).wait().unwrap();
     assert_eq!(collected.prompts.len(), 2);
     assert_eq!(findings(&store), []);
     prompts::seal(&store, &project, "One.");
@@ -116,13 +119,22 @@ fn a_collected_prompt_is_not_missed(place: &Place) {
 
 fn whatever_is_removed_is_missed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let needed = tasks::add(&store, &project, "needed", &[]);
     let task = tasks::add(&store, &project, "first", &[needed]);
     let branch = (&json!({}), b"bundle".to_vec());
-    block_on(store.put_branch(&project, task, None, branch)).unwrap();
-    block_on(store.set_setting(&project, "scope.exclude", &json!(1))).unwrap();
-    block_on(store.set_setting(&project, "scope.exclude", &json!(2))).unwrap();
+    store
+        .put_branch(&project, task, None, branch)
+        .wait()
+        .unwrap();
+    store
+        .set_setting(&project, "scope.exclude", &json!(1))
+        .wait()
+        .unwrap();
+    store
+        .set_setting(&project, "scope.exclude", &json!(2))
+        .wait()
+        .unwrap();
     assert_eq!(findings(&store), []);
     let removed = [
         (
@@ -151,7 +163,7 @@ fn whatever_is_removed_is_missed(place: &Place) {
 
 fn a_log_that_lost_its_end_is_missed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);
     let held = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
     let record = |stream| Record {
@@ -160,7 +172,10 @@ fn a_log_that_lost_its_end_is_missed(place: &Place) {
     };
     let records = [Stream::Meta, Stream::Stdout, Stream::Stdout].map(record);
     let spoke = Event::new("agent:text", [("text", json!("x"))], "it spoke");
-    block_on(store.append_output(&held, records.to_vec(), vec![(Some(2), spoke)])).unwrap();
+    store
+        .append_output(&held, records.to_vec(), vec![(Some(2), spoke)])
+        .wait()
+        .unwrap();
     assert_eq!(findings(&store), []);
     assert_eq!(place.raw("delete from log where seq = 3"), 1);
     assert_eq!(place.raw("update run set records = 2"), 1);
@@ -170,19 +185,25 @@ fn a_log_that_lost_its_end_is_missed(place: &Place) {
 }
 
 fn head(store: &Store, name: &str) -> Head {
-    let project = block_on(store.project(name)).unwrap();
-    block_on(store.head(&project)).unwrap()
+    let project = store.project(name).wait().unwrap();
+    store.head(&project).wait().unwrap()
 }
 
 fn a_head_is_in_the_history_that_it_was_taken_from(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let mut heads = vec![head(&store, "demo"), head(&store, "other")];
     assert_eq!((heads[0].seq, heads[0].project.as_str()), (0, "demo"));
     for number in 0..3 {
-        block_on(store.append_events(&project, vec![event(number), event(7)])).unwrap();
-        block_on(store.append_events(&other, vec![event(number)])).unwrap();
+        store
+            .append_events(&project, vec![event(number), event(7)])
+            .wait()
+            .unwrap();
+        store
+            .append_events(&other, vec![event(number)])
+            .wait()
+            .unwrap();
         heads.extend([head(&store, "demo"), head(&store, "other")]);
     }
     assert_eq!(
@@ -190,36 +211,48 @@ fn a_head_is_in_the_history_that_it_was_taken_from(place: &Place) {
         [0, 0, 2, 1, 4, 2, 6, 3]
     );
     for (at, head) in heads.iter().enumerate() {
-        assert_eq!(block_on(store.find_head(head.hash)), Ok(Some(head.clone())));
+        assert_eq!(store.find_head(head.hash).wait(), Ok(Some(head.clone())));
         assert!(heads[at + 1..].iter().all(|later| later.hash != head.hash));
     }
-    assert_eq!(block_on(store.find_head(Fingerprint::of("x"))), Ok(None));
+    assert_eq!(store.find_head(Fingerprint::of("x")).wait(), Ok(None));
     assert_eq!(findings(&store), []);
 }
 
 fn a_cut_end_has_no_head(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1), event(2)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1), event(2)])
+        .wait()
+        .unwrap();
     let before = head(&store, "demo");
-    block_on(store.append_events(&project, vec![event(3)])).unwrap();
+    store
+        .append_events(&project, vec![event(3)])
+        .wait()
+        .unwrap();
     let noted = head(&store, "demo");
     place.raw("delete from event where seq = 3");
     place.raw("update project set events = 2");
     assert_eq!(findings(&store), [], "nothing else tells of it");
     assert_eq!(head(&store, "demo"), before);
-    assert_eq!(block_on(store.find_head(noted.hash)), Ok(None));
-    assert_eq!(block_on(store.find_head(before.hash)), Ok(Some(before)));
+    assert_eq!(store.find_head(noted.hash).wait(), Ok(None));
+    assert_eq!(store.find_head(before.hash).wait(), Ok(Some(before)));
     // Whatever follows has another head.
-    block_on(store.append_events(&project, vec![event(4)])).unwrap();
+    store
+        .append_events(&project, vec![event(4)])
+        .wait()
+        .unwrap();
     assert_ne!(head(&store, "demo"), noted);
     assert_eq!(findings(&store), []);
 }
 
 fn a_changed_history_has_other_heads(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, (0..4).map(event).collect())).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, (0..4).map(event).collect())
+        .wait()
+        .unwrap();
     // Each event is right by itself; the two are not in their places.
     for (from, to) in [(2, 9), (3, 2), (9, 3)] {
         place.raw(&format!("update event set seq = {to} where seq = {from}"));
@@ -236,10 +269,13 @@ fn many_writers_make_one_chain(place: &Place) {
     thread::scope(|scope| {
         for (at, store) in stores.iter().enumerate() {
             scope.spawn(move || {
-                let project = block_on(store.project("demo")).unwrap();
+                let project = store.project("demo").wait().unwrap();
                 for number in 0..15 {
                     prompts::seal(store, &project, &format!("{at} {number}"));
-                    block_on(store.append_events(&project, vec![event(number)])).unwrap();
+                    store
+                        .append_events(&project, vec![event(number)])
+                        .wait()
+                        .unwrap();
                 }
             });
         }

@@ -5,9 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use callsheet_store::{
-    Claim, Id, Project, Record, Run, RunPage, RunState, Store, Stream, block_on,
-};
+use callsheet_store::{Claim, Id, Project, Record, Run, RunPage, RunState, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -39,8 +37,8 @@ fn record(text: &str) -> Record {
 
 fn the_oldest_run_is_claimed_first(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     assert_eq!(claim(&store, &project, "w", LONG), None);
     let elsewhere = place.queue(&store, &other, 1)[0];
     let ids = place.queue(&store, &project, 3);
@@ -66,7 +64,7 @@ type Question = (Id, Vec<Id>);
 
 fn whoever_claims_says_which_run_it_takes(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 3);
     let seen: Arc<Mutex<Vec<Question>>> = Arc::default();
     let ask = |wanted: Option<Id>| {
@@ -77,7 +75,10 @@ fn whoever_claims_says_which_run_it_takes(place: &Place) {
             asked.lock().unwrap().push((run.id, running));
             Some(run.id) == wanted
         };
-        let claimed = block_on(store.claim_queued(&project, "w", LONG, admit)).unwrap();
+        let claimed = store
+            .claim_queued(&project, "w", LONG, admit)
+            .wait()
+            .unwrap();
         let asked = std::mem::take(&mut *seen.lock().unwrap());
         (claimed.map(|claim| claim.run.id), asked)
     };
@@ -95,14 +96,17 @@ fn whoever_claims_says_which_run_it_takes(place: &Place) {
 
 fn many_queued_runs_are_looked_at(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 150);
     let last = ids[149];
     let only = move |run: &Run, _: &[Run]| run.id == last;
-    let claimed = block_on(store.claim_queued(&project, "w", LONG, only)).unwrap();
+    let claimed = store
+        .claim_queued(&project, "w", LONG, only)
+        .wait()
+        .unwrap();
     assert_eq!(claimed.unwrap().run.id, last);
     assert_eq!(
-        block_on(store.claim_queued(&project, "w", LONG, |_, _| false)),
+        store.claim_queued(&project, "w", LONG, |_, _| false).wait(),
         Ok(None)
     );
 }
@@ -111,7 +115,7 @@ fn many_queued_runs_are_looked_at(place: &Place) {
 fn each_run_is_claimed_by_exactly_one_of_many(place: &Place) {
     const CLAIMANTS: usize = 8;
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let mut ids = place.queue(&store, &project, 60);
     let barrier = Barrier::new(CLAIMANTS);
     let claimed: Vec<Vec<Id>> = thread::scope(|scope| {
@@ -143,10 +147,10 @@ fn each_run_is_claimed_by_exactly_one_of_many(place: &Place) {
 /// Never more than two run at once, although each claimant alone would take all.
 fn a_limit_of_claims_holds_however_many_ask(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 12);
     let two = |_: &Run, running: &[Run]| running.len() < 2;
-    let ask = |store: &Store| block_on(store.claim_queued(&project, "w", LONG, two)).unwrap();
+    let ask = |store: &Store| store.claim_queued(&project, "w", LONG, two).wait().unwrap();
     let claims: Vec<Claim> = thread::scope(|scope| {
         let asked: Vec<_> = (0..6)
             .map(|_| {
@@ -158,20 +162,20 @@ fn a_limit_of_claims_holds_however_many_ask(place: &Place) {
         claims.flatten().collect()
     });
     assert_eq!(claims.len(), 2);
-    assert!(block_on(store.finish_run(&claims[0], &json!(0))).unwrap());
+    assert!(store.finish_run(&claims[0], &json!(0)).wait().unwrap());
     assert!(ask(&store).is_some());
     assert_eq!(ask(&store), None);
 }
 
 fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 40);
     let stopper = place.open();
     thread::scope(|scope| {
         scope.spawn(|| {
             for id in &ids {
-                assert!(block_on(stopper.request_stop(*id)).unwrap());
+                assert!(stopper.request_stop(*id).wait().unwrap());
             }
         });
         while claim(&store, &project, "w", LONG).is_some() {}
@@ -190,39 +194,48 @@ fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &Place) {
 
 fn a_lease_that_ran_out_is_not_handed_out_again(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let id = place.queue(&store, &project, 1)[0];
     let late = claim(&store, &project, "same", Duration::ZERO).unwrap();
-    block_on(store.append_log(&late, vec![record("prompt")])).unwrap();
+    store
+        .append_log(&late, vec![record("prompt")])
+        .wait()
+        .unwrap();
     assert_eq!(claim(&store, &project, "other", LONG), None);
     // Nobody else has it yet, so it may go on.
-    assert!(block_on(store.heartbeat(&late, Duration::ZERO)).unwrap());
-    let seen = block_on(store.run(&project, id.as_str())).unwrap();
-    let next = block_on(store.take_over(&seen, "same", LONG)).unwrap();
+    assert!(store.heartbeat(&late, Duration::ZERO).wait().unwrap());
+    let seen = store.run(&project, id.as_str()).wait().unwrap();
+    let next = store.take_over(&seen, "same", LONG).wait().unwrap();
     let next = next.unwrap();
     assert_eq!((next.run.id, next.attempt), (id, 2));
 
-    let before = block_on(store.run(&project, id.as_str())).unwrap();
-    assert!(!block_on(store.heartbeat(&late, LONG)).unwrap());
-    assert!(!block_on(store.finish_run(&late, &json!("late"))).unwrap());
-    let refused = block_on(store.append_log(&late, vec![record("late")])).unwrap_err();
+    let before = store.run(&project, id.as_str()).wait().unwrap();
+    assert!(!store.heartbeat(&late, LONG).wait().unwrap());
+    assert!(!store.finish_run(&late, &json!("late")).wait().unwrap());
+    let refused = store
+        .append_log(&late, vec![record("late")])
+        .wait()
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
         format!("run `{id}` is no longer held by `same`: its attempt 1 is over")
     );
-    assert_eq!(block_on(store.run(&project, id.as_str())).unwrap(), before);
+    assert_eq!(store.run(&project, id.as_str()).wait().unwrap(), before);
 
-    block_on(store.append_log(&next, vec![record("again")])).unwrap();
-    assert!(block_on(store.finish_run(&next, &json!("done"))).unwrap());
-    let after = block_on(store.run(&project, id.as_str())).unwrap();
+    store
+        .append_log(&next, vec![record("again")])
+        .wait()
+        .unwrap();
+    assert!(store.finish_run(&next, &json!("done")).wait().unwrap());
+    let after = store.run(&project, id.as_str()).wait().unwrap();
     assert_eq!(after.outcome, Some(json!("done")));
     assert_eq!((after.state, after.records), (RunState::Finished, 2));
     for claim in [&late, &next] {
-        assert!(!block_on(store.finish_run(claim, &json!("twice"))).unwrap());
-        assert!(!block_on(store.heartbeat(claim, LONG)).unwrap());
-        assert!(block_on(store.append_log(claim, vec![record("x")])).is_err());
+        assert!(!store.finish_run(claim, &json!("twice")).wait().unwrap());
+        assert!(!store.heartbeat(claim, LONG).wait().unwrap());
+        assert!(store.append_log(claim, vec![record("x")]).wait().is_err());
     }
-    assert_eq!(block_on(store.run(&project, id.as_str())).unwrap(), after);
+    assert_eq!(store.run(&project, id.as_str()).wait().unwrap(), after);
     assert_eq!(claim(&store, &project, "other", LONG), None);
     assert_eq!(seqs(&store, &project).len(), 5);
     assert_eq!(findings(&store), []);
@@ -237,15 +250,15 @@ fn seldom(id: Id) -> bool {
 fn abandoned(store: &Store, project: &Project, worker: &str) -> Option<Claim> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(since.as_millis()).unwrap();
-    let running = block_on(store.running(project)).unwrap();
+    let running = store.running(project).wait().unwrap();
     let mut over = running.iter().filter(|run| run.lease_until < Some(now));
-    over.find_map(|run| block_on(store.take_over(run, worker, SHORT)).unwrap())
+    over.find_map(|run| store.take_over(run, worker, SHORT).wait().unwrap())
 }
 
 /// Works until every run is finished. A slow worker now and then waits until another has taken its run over.
 pub(crate) fn work_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let worker = format!("{}-{}", part.argument, std::process::id());
     loop {
         let next = abandoned(&store, &project, &worker);
@@ -260,12 +273,15 @@ pub(crate) fn work_part(part: &Part) {
         let first = [record("prompt")]
             .into_iter()
             .chain((0..3).map(|_| record("line")));
-        let logged = block_on(store.append_log(&claim, first.collect())).is_ok();
+        let logged = store.append_log(&claim, first.collect()).wait().is_ok();
         let stalls = part.argument == "slow" && claim.attempt == 1 && seldom(id);
         if stalls && !overtaken(&store, &claim) {
             continue;
         }
-        let finished = block_on(store.finish_run(&claim, &json!({"by": worker}))).unwrap();
+        let finished = store
+            .finish_run(&claim, &json!({"by": worker}))
+            .wait()
+            .unwrap();
         assert!(logged || !finished);
         assert!(!(stalls && finished), "a late finish went through");
         part.say(&format!(
@@ -277,10 +293,10 @@ pub(crate) fn work_part(part: &Part) {
 
 /// Waits until somebody else holds the run.
 fn overtaken(store: &Store, claim: &Claim) -> bool {
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
-        let run = block_on(store.run(&project, claim.run.id.as_str())).unwrap();
+        let run = store.run(&project, claim.run.id.as_str()).wait().unwrap();
         if run.attempt > claim.attempt {
             return true;
         }
@@ -290,14 +306,14 @@ fn overtaken(store: &Store, claim: &Claim) -> bool {
 }
 
 fn is_done(store: &Store) -> bool {
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let any = |state| {
         let page = RunPage {
             state: Some(state),
             limit: 1,
             ..RunPage::default()
         };
-        !block_on(store.runs(&project, page)).unwrap().is_empty()
+        !store.runs(&project, page).wait().unwrap().is_empty()
     };
     !any(RunState::Queued) && !any(RunState::Running)
 }
@@ -307,7 +323,7 @@ fn every_run_is_finished_once_although_workers_die(place: &Place) {
     const WORKERS: usize = 4;
     const KILLS: usize = 12;
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, RUNS);
     // One is taken over in any case, whenever the others die.
     let late = claim(&store, &project, "late", Duration::ZERO).unwrap();
@@ -334,19 +350,16 @@ fn every_run_is_finished_once_although_workers_die(place: &Place) {
         limit: RUNS + 1,
         ..RunPage::default()
     };
-    let runs = block_on(store.runs(&project, page)).unwrap();
+    let runs = store.runs(&project, page).wait().unwrap();
     assert_eq!(runs.len(), RUNS);
     assert!(runs.iter().all(|run| run.state == RunState::Finished));
-    let first = block_on(store.run(&project, late.run.id.as_str())).unwrap();
+    let first = store.run(&project, late.run.id.as_str()).wait().unwrap();
     assert!(first.attempt > late.attempt);
-    assert!(!block_on(store.finish_run(&late, &json!("late"))).unwrap());
-    assert_eq!(
-        block_on(store.run(&project, late.run.id.as_str())),
-        Ok(first)
-    );
+    assert!(!store.finish_run(&late, &json!("late")).wait().unwrap());
+    assert_eq!(store.run(&project, late.run.id.as_str()).wait(), Ok(first));
 
     let mut finished: BTreeMap<Id, usize> = BTreeMap::new();
-    let events = block_on(store.events_since(&project, 0, usize::MAX)).unwrap();
+    let events = store.events_since(&project, 0, usize::MAX).wait().unwrap();
     for event in &events {
         if event.event.kind == "run:finished" {
             *finished.entry(event.run.unwrap()).or_default() += 1;

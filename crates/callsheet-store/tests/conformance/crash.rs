@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Record, Stream, block_on};
+use callsheet_store::{Record, Stream, Wait};
 
 use crate::on_both;
 use crate::place::{Place, assert_gapless, claim, event, findings, seqs};
@@ -14,12 +14,12 @@ on_both!(what_was_acknowledged_survives_the_writer);
 /// Appends events and records without end and says each number that was acknowledged.
 pub(crate) fn crash_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let held = block_on(store.running(&project)).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let held = store.running(&project).wait().unwrap();
     let lease = Duration::from_mins(1);
     let claim = match held.first() {
         // The writer before this one is dead.
-        Some(run) => block_on(store.take_over(run, "w", lease)).unwrap(),
+        Some(run) => store.take_over(run, "w", lease).wait().unwrap(),
         None => claim(&store, &project, "w", lease),
     };
     let claim = claim.unwrap();
@@ -29,11 +29,11 @@ pub(crate) fn crash_part(part: &Part) {
     };
     for number in 0.. {
         let events = (0..=number % 3).map(event).collect();
-        let got = block_on(store.append_events(&project, events)).unwrap();
+        let got = store.append_events(&project, events).wait().unwrap();
         part.say(&format!("event {}", got[got.len() - 1]));
         let long = "a line that comes again and again\n".repeat(1 + number as usize % 50);
         let records = vec![record(format!("{number}")), record(long)];
-        let got = block_on(store.append_log(&claim, records)).unwrap();
+        let got = store.append_log(&claim, records).wait().unwrap();
         part.say(&format!("record {}", got[got.len() - 1]));
         if number % 3 == 0 {
             let text = format!("Task {number} of {}.", std::process::id());
@@ -55,7 +55,7 @@ fn what_was_acknowledged_survives_the_writer(place: &Place) {
     // A server outlives its clients anyway, so fewer of them have to die.
     let kills = if place.is_sqlite() { 80 } else { 15 };
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let run = place.queue(&store, &project, 1)[0];
     drop(store);
 
@@ -85,14 +85,14 @@ fn what_was_acknowledged_survives_the_writer(place: &Place) {
         let there = seqs(&store, &project);
         assert_gapless(&there);
         assert!(there.len() as i64 >= event, "event {event} is gone");
-        let log = block_on(store.log_since(run, 0, usize::MAX, None)).unwrap();
+        let log = store.log_since(run, 0, usize::MAX, None).wait().unwrap();
         assert_gapless(&log.iter().map(|record| record.seq).collect::<Vec<_>>());
         assert!(log.len() as i64 >= record, "record {record} is gone");
         assert_eq!(log.len() % 2, 0, "half of an append is there");
         assert_eq!(findings(&store), []);
         for id in &prompts {
-            let prompt = block_on(store.prompt(&project, id)).unwrap();
-            assert!(block_on(store.sealed(&prompt)).unwrap().check().is_empty());
+            let prompt = store.prompt(&project, id).wait().unwrap();
+            assert!(store.sealed(&prompt).wait().unwrap().check().is_empty());
         }
         prompts.clear();
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use callsheet_store::{Access, Finding, Id, Record, Store, StoreError, Stream, block_on};
+use callsheet_store::{Access, Finding, Id, Record, Store, StoreError, Stream, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -14,7 +14,7 @@ on_both!(every_changed_value_is_found_and_named);
 /// Makes a store with one of everything: a finished run with a log, a queued one, events and a setting.
 fn filled(place: &Place) -> (Store, Id, Id) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let runs = place.queue(&store, &project, 2);
     let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
     let record = |stream, text: &str| Record {
@@ -27,10 +27,19 @@ fn filled(place: &Place) -> (Store, Id, Id) {
         record(Stream::Stdout, &long),
         record(Stream::Stderr, "the end"),
     ];
-    block_on(store.append_log(&claim, records)).unwrap();
-    block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap();
-    block_on(store.append_events(&project, vec![event(1), event(2)])).unwrap();
-    block_on(store.set_setting(&project, "scope.defaultExclude", &json!(["a"]))).unwrap();
+    store.append_log(&claim, records).wait().unwrap();
+    store
+        .finish_run(&claim, &json!({"exit": 0}))
+        .wait()
+        .unwrap();
+    store
+        .append_events(&project, vec![event(1), event(2)])
+        .wait()
+        .unwrap();
+    store
+        .set_setting(&project, "scope.defaultExclude", &json!(["a"]))
+        .wait()
+        .unwrap();
     assert_eq!(findings(&store), []);
     (store, runs[0], runs[1])
 }
@@ -360,7 +369,7 @@ fn a_damaged_file_is_an_error_with_its_path() {
         }
         fs::write(place.file(), &bytes).unwrap();
         let verified = Store::open(&place.location(), Access::Read)
-            .and_then(|store| block_on(store.verify(|_| ())));
+            .and_then(|store| store.verify(|_| ()).wait());
         match verified {
             Err(StoreError::Damaged { place, why }) => {
                 assert_eq!(place, path);
@@ -371,8 +380,8 @@ fn a_damaged_file_is_an_error_with_its_path() {
     }
     // Half of a file is no file.
     fs::write(place.file(), &whole[..whole.len() / 2]).unwrap();
-    let verified = Store::open(&place.location(), Access::Read)
-        .and_then(|store| block_on(store.verify(|_| ())));
+    let verified =
+        Store::open(&place.location(), Access::Read).and_then(|store| store.verify(|_| ()).wait());
     assert!(
         matches!(verified, Err(StoreError::Damaged { .. })),
         "{verified:?}"
@@ -425,8 +434,10 @@ fn values_of_wrong_types_are_told() {
     place.raw("update run set attempt = 'many', worker = x'ff' where state = 'finished'");
     place.raw("update log set packed = 12, seq = seq where seq = 2");
     let store = Store::open(&place.location(), Access::Read).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
-    let runs = block_on(store.runs(&project, callsheet_store::RunPage::default()));
+    let project = store.project("demo").wait().unwrap();
+    let runs = store
+        .runs(&project, callsheet_store::RunPage::default())
+        .wait();
     let path = place.file().display().to_string();
     assert_eq!(
         runs.unwrap_err().to_string(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{BatchStatus, Finding, Id, Progress, Store, block_on};
+use callsheet_store::{BatchStatus, Finding, Id, Progress, Store, Wait};
 
 use crate::batches::{progress, run_of, start};
 use crate::on_both;
@@ -23,17 +23,20 @@ struct Filled {
 
 fn filled(place: &Place) -> Filled {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.project("zother")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store.project("zother").wait().unwrap();
     let lease = Duration::from_mins(1);
     let ended = start(&store, &project, "w", lease);
-    block_on(store.request_batch_stop(&project, ended.batch.id, "drain")).unwrap();
-    block_on(store.record(&ended, 1, progress(2..4))).unwrap();
+    store
+        .request_batch_stop(&project, ended.batch.id, "drain")
+        .wait()
+        .unwrap();
+    store.record(&ended, 1, progress(2..4)).wait().unwrap();
     let end = store.end_batch(&ended, 3, BatchStatus::Stopped, Progress::default());
-    block_on(end).unwrap();
+    end.wait().unwrap();
     let open = start(&store, &project, "w", lease);
     let new = run_of(&store, &project, Some((open.clone(), 7)));
-    let run = block_on(store.queue_run(&project, new)).unwrap();
+    let run = store.queue_run(&project, new).wait().unwrap();
     assert_eq!(findings(&store), []);
     Filled {
         store,

@@ -1,6 +1,6 @@
 //! Whatever is changed behind the back of the store in tasks, and in what belongs to them, is found and named.
 
-use callsheet_store::{Finding, Id, Store, block_on};
+use callsheet_store::{Finding, Id, Store, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -23,19 +23,21 @@ struct Filled {
 
 fn filled(place: &Place) -> Filled {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.project("zother")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store.project("zother").wait().unwrap();
     let needed = tasks::add(&store, &project, "needed", &[]);
     let task = tasks::add(&store, &project, "first", &[needed]);
     let run = tasks::finished(&store, &project, task);
     for name in ["one", "two"] {
         let value = json!({"said": name});
         let added = store.annotate(&project, run, "check", name, value, |_, _| Ok(()));
-        block_on(added).unwrap().unwrap();
+        added.wait().unwrap().unwrap();
     }
-    block_on(store.put_branch(&project, task, None, (&json!({"a": 1}), b"bundle".to_vec())))
+    store
+        .put_branch(&project, task, None, (&json!({"a": 1}), b"bundle".to_vec()))
+        .wait()
         .unwrap();
-    block_on(store.cancel_task(&project, needed)).unwrap();
+    store.cancel_task(&project, needed).wait().unwrap();
     assert_eq!(findings(&store), []);
     Filled {
         store,
@@ -236,13 +238,13 @@ fn what_is_missing_or_too_much_is_found(place: &Place) {
 /// Two dependencies whose marks are right, and which cannot be there together.
 fn a_cycle_that_no_store_writes_is_found(place: &Place) {
     let store = place.open();
-    let demo = block_on(store.project("demo")).unwrap();
+    let demo = store.project("demo").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| tasks::add(&store, &demo, title, &[]));
     // A dependency gets the mark that it has where it is the only one.
-    block_on(store.add_dependency(&demo, b, a)).unwrap();
+    store.add_dependency(&demo, b, a).wait().unwrap();
     let mark = place.literal(&place.bytes("select mark from dependency"));
-    block_on(store.remove_dependency(&demo, b, a)).unwrap();
-    block_on(store.add_dependency(&demo, a, b)).unwrap();
+    store.remove_dependency(&demo, b, a).wait().unwrap();
+    store.add_dependency(&demo, a, b).wait().unwrap();
     let key = |id: Id| place.count(&format!("select key from task where id = '{id}'"));
     let insert = format!(
         "insert into dependency (task, needs, mark) values ({}, {}, {mark})",

@@ -1,7 +1,7 @@
 //! The documents of prompts: kept as what differs from others, and never taken for what they are not.
 
 use callsheet::Seal;
-use callsheet_store::{Keep, SealedPrompt, Store, StoreError, block_on};
+use callsheet_store::{Keep, SealedPrompt, Store, StoreError, Wait};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -16,7 +16,7 @@ on_both!(
 /// Seals prompts with the same files, of which one more is another each time.
 fn drift(place: &Place, count: usize) -> (Store, Vec<(SealedPrompt, Seal)>) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let names: Vec<String> = (0..12).map(|n| format!("file{n}.md")).collect();
     let mut texts = vec!["As it was.".to_owned(); names.len()];
     let sealed = (0..count).map(|number| {
@@ -26,10 +26,7 @@ fn drift(place: &Place, count: usize) -> (Store, Vec<(SealedPrompt, Seal)>) {
             .zip(&texts)
             .map(|(name, text)| (&**name, &**text));
         let (_, seal) = composed(&files.collect::<Vec<_>>());
-        (
-            block_on(store.seal(&project, seal.clone())).unwrap().0,
-            seal,
-        )
+        (store.seal(&project, seal.clone()).wait().unwrap().0, seal)
     });
     let sealed = sealed.collect();
     (store, sealed)
@@ -41,25 +38,25 @@ fn documents_that_drift_are_kept_as_differences(place: &Place) {
     assert!(place.count(&format!("{bases} not null")) > 0);
     assert!(place.count(&format!("{bases} null")) < 5);
     for (prompt, seal) in &sealed {
-        assert_eq!(block_on(store.sealed(prompt)).as_ref(), Ok(seal));
+        assert_eq!(store.sealed(prompt).wait().as_ref(), Ok(seal));
     }
     assert_eq!(findings(&store), []);
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let two = Keep {
         newest: Some(2),
         since: None,
     };
-    block_on(store.collect(&project, two)).unwrap();
+    store.collect(&project, two).wait().unwrap();
     sealed.sort_by_key(|(prompt, _)| prompt.id);
     for (prompt, seal) in &sealed[18..] {
-        assert_eq!(block_on(store.sealed(prompt)).as_ref(), Ok(seal));
+        assert_eq!(store.sealed(prompt).wait().as_ref(), Ok(seal));
     }
     assert_eq!(findings(&store), []);
 }
 
 fn prompts_of_two_kinds_by_turns_take_little(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for number in 0..20 {
         let kind = number % 2;
         let names: Vec<String> = (0..9).map(|n| format!("{}/{n}.md", n * n + kind)).collect();
@@ -74,7 +71,7 @@ fn prompts_of_two_kinds_by_turns_take_little(place: &Place) {
                 .zip(texts.iter().map(String::as_str)),
         );
         let (_, seal) = composed(&files);
-        block_on(store.seal(&project, seal)).unwrap();
+        store.seal(&project, seal).wait().unwrap();
     }
     assert_eq!(place.count("select count(distinct base) from document"), 2);
     assert_eq!(findings(&store), []);
@@ -89,7 +86,7 @@ fn documents_that_are_not_in_order_are_named(place: &Place) {
         let found = findings(&store);
         let named = found.iter().find(|one| one.what == format!("prompt {id}"));
         assert_eq!(named.map(|one| one.detail.as_str()), Some(why));
-        let read = block_on(store.sealed(prompt)).unwrap_err();
+        let read = store.sealed(prompt).wait().unwrap_err();
         assert!(
             matches!(&read, StoreError::Damaged { why: told, .. } if told == why),
             "{read}"

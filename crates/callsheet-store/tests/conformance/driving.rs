@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use callsheet::Event;
 use callsheet_store::{
-    Claim, NewRun, Project, Record, Run, RunKind, RunState, Store, StoredEvent, Stream, block_on,
+    Claim, NewRun, Project, Record, Run, RunKind, RunState, Store, StoredEvent, Stream, Wait,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +43,9 @@ fn new(store: &Store, project: &Project) -> NewRun {
 
 fn start(store: &Store, project: &Project, worker: &str) -> Claim {
     let run = new(store, project);
-    block_on(store.start_run(project, run, worker, LONG, |_| Ok(())))
+    store
+        .start_run(project, run, worker, LONG, |_| Ok(()))
+        .wait()
         .unwrap()
         .unwrap()
 }
@@ -56,7 +58,10 @@ fn record(stream: Stream, data: &str) -> Record {
 }
 
 fn events(store: &Store, claim: &Claim) -> Vec<StoredEvent> {
-    block_on(store.events_of_run(claim.run.id, 0, usize::MAX)).unwrap()
+    store
+        .events_of_run(claim.run.id, 0, usize::MAX)
+        .wait()
+        .unwrap()
 }
 
 fn kinds(events: &[StoredEvent]) -> Vec<&str> {
@@ -65,17 +70,20 @@ fn kinds(events: &[StoredEvent]) -> Vec<&str> {
 
 fn a_run_starts_at_once_or_not_at_all(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let run = new(&store, &project);
     let before = seqs(&store, &project);
     let no = |running: &[Run]| Err(format!("{} are running", running.len()));
-    let refused = block_on(store.start_run(&project, run.clone(), "w", LONG, no)).unwrap();
+    let refused = store
+        .start_run(&project, run.clone(), "w", LONG, no)
+        .wait()
+        .unwrap();
     assert_eq!(refused, Err("0 are running".to_owned()));
     assert_eq!(seqs(&store, &project), before);
     assert_eq!(place.count("select count(*) from run"), 0);
 
     let request = run.request.clone();
-    let claim = block_on(store.start_run(&project, run, "w", LONG, |_| Ok(())));
+    let claim = store.start_run(&project, run, "w", LONG, |_| Ok(())).wait();
     let claim = claim.unwrap().unwrap();
     assert_eq!((claim.attempt, claim.worker.as_str()), (1, "w"));
     assert_eq!(claim.run.state, RunState::Running);
@@ -92,27 +100,32 @@ fn a_run_starts_at_once_or_not_at_all(place: &Place) {
         format!("run {id} is started by w")
     );
     assert_eq!(
-        block_on(store.events_of_run(id, told[0].seq, 9)).unwrap(),
+        store.events_of_run(id, told[0].seq, 9).wait().unwrap(),
         told[1..]
     );
-    assert_eq!(block_on(store.events_of_run(id, 0, 1)).unwrap(), told[..1]);
+    assert_eq!(store.events_of_run(id, 0, 1).wait().unwrap(), told[..1]);
 
     assert_eq!(
-        block_on(store.running(&project)).unwrap(),
+        store.running(&project).wait().unwrap(),
         std::slice::from_ref(&claim.run)
     );
     let second = start(&store, &project, "v");
-    let running = block_on(store.running(&project)).unwrap();
+    let running = store.running(&project).wait().unwrap();
     assert_eq!(running, [claim.run.clone(), second.run]);
-    assert!(block_on(store.finish_run(&claim, &json!({"status": "succeeded"}))).unwrap());
-    assert_eq!(block_on(store.running(&project)).unwrap().len(), 1);
+    assert!(
+        store
+            .finish_run(&claim, &json!({"status": "succeeded"}))
+            .wait()
+            .unwrap()
+    );
+    assert_eq!(store.running(&project).wait().unwrap().len(), 1);
     assert_eq!(findings(&store), []);
 }
 
 /// Many start at once, of several stores, and no more than two ever run.
 fn a_limit_holds_however_many_ask(place: &Place) {
     let stores: Vec<Store> = (0..3).map(|_| place.open()).collect();
-    let project = block_on(stores[0].project("demo")).unwrap();
+    let project = stores[0].project("demo").wait().unwrap();
     let run = new(&stores[0], &project);
     let most = Arc::new(AtomicUsize::new(0));
     let started = AtomicUsize::new(0);
@@ -131,10 +144,10 @@ fn a_limit_holds_however_many_ask(place: &Place) {
                     };
                     let worker = format!("w{number}");
                     let asked = store.start_run(project, run.clone(), &worker, LONG, admit);
-                    match block_on(asked).unwrap() {
+                    match asked.wait().unwrap() {
                         Ok(claim) => {
                             started.fetch_add(1, Ordering::Relaxed);
-                            assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
+                            assert!(store.finish_run(&claim, &json!(0)).wait().unwrap());
                         }
                         Err(reason) => assert_eq!(reason, "full"),
                     }
@@ -154,7 +167,9 @@ fn a_limit_holds_however_many_ask(place: &Place) {
             .map(|store| {
                 let (project, run) = (&project, run.clone());
                 scope.spawn(move || {
-                    block_on(store.start_run(project, run, "w", LONG, one))
+                    store
+                        .start_run(project, run, "w", LONG, one)
+                        .wait()
                         .unwrap()
                         .is_ok()
                 })
@@ -169,20 +184,30 @@ fn a_limit_holds_however_many_ask(place: &Place) {
 
 fn a_dead_holder_is_taken_over_once(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let dead = start(&store, &project, "dead");
-    block_on(store.append_log(&dead, vec![record(Stream::Meta, "prompt")])).unwrap();
-    let seen = block_on(store.run(&project, dead.run.id.as_str())).unwrap();
+    store
+        .append_log(&dead, vec![record(Stream::Meta, "prompt")])
+        .wait()
+        .unwrap();
+    let seen = store.run(&project, dead.run.id.as_str()).wait().unwrap();
 
-    let taken = block_on(store.take_over(&seen, "heir", LONG))
+    let taken = store
+        .take_over(&seen, "heir", LONG)
+        .wait()
         .unwrap()
         .unwrap();
     assert_eq!((taken.attempt, taken.worker.as_str()), (2, "heir"));
     assert_eq!(taken.run.started_at, dead.run.started_at);
     assert_eq!(taken.run.worker.as_deref(), Some("heir"));
-    assert_eq!(block_on(store.take_over(&seen, "late", LONG)), Ok(None));
-    assert!(!block_on(store.heartbeat(&dead, LONG)).unwrap());
-    assert!(block_on(store.append_output(&dead, vec![], vec![(None, happened())])).is_err());
+    assert_eq!(store.take_over(&seen, "late", LONG).wait(), Ok(None));
+    assert!(!store.heartbeat(&dead, LONG).wait().unwrap());
+    assert!(
+        store
+            .append_output(&dead, vec![], vec![(None, happened())])
+            .wait()
+            .is_err()
+    );
     let told = events(&store, &taken);
     assert_eq!(
         kinds(&told),
@@ -194,10 +219,10 @@ fn a_dead_holder_is_taken_over_once(place: &Place) {
     );
     assert_eq!(told[2].event.payload["attempt"], 2);
 
-    assert!(block_on(store.finish_run(&taken, &json!(0))).unwrap());
-    let over = block_on(store.run(&project, dead.run.id.as_str())).unwrap();
+    assert!(store.finish_run(&taken, &json!(0)).wait().unwrap());
+    let over = store.run(&project, dead.run.id.as_str()).wait().unwrap();
     assert_eq!(over.started_at, dead.run.started_at);
-    assert_eq!(block_on(store.take_over(&over, "late", LONG)), Ok(None));
+    assert_eq!(store.take_over(&over, "late", LONG).wait(), Ok(None));
     assert_eq!(findings(&store), []);
 }
 
@@ -211,9 +236,9 @@ fn happened() -> Event {
 
 fn records_and_events_are_stored_together(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
-    let append = |records, events| block_on(store.append_output(&claim, records, events));
+    let append = |records, events| store.append_output(&claim, records, events).wait();
     assert_eq!(append(vec![], vec![]), Ok(vec![]));
     let first = vec![record(Stream::Meta, "prompt")];
     assert_eq!(append(first, vec![(None, happened())]), Ok(vec![1]));
@@ -251,13 +276,13 @@ fn records_and_events_are_stored_together(place: &Place) {
             json!({}),
         ]
     );
-    let bytes = |stream| block_on(store.log_bytes(claim.run.id, stream)).unwrap();
+    let bytes = |stream| store.log_bytes(claim.run.id, stream).wait().unwrap();
     assert_eq!(
         [Stream::Meta, Stream::Stdout, Stream::Stderr].map(bytes),
         [6, 10, 4]
     );
     let unknown = "0000000000000z".parse().unwrap();
-    let said = block_on(store.log_bytes(unknown, Stream::Meta)).unwrap_err();
+    let said = store.log_bytes(unknown, Stream::Meta).wait().unwrap_err();
     assert_eq!(said.to_string(), "no run `0000000000000z`");
 
     assert_eq!(findings(&store), []);
@@ -265,9 +290,9 @@ fn records_and_events_are_stored_together(place: &Place) {
 
 fn output_is_stored_whole_or_not_at_all(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
-    let append = |records, events| block_on(store.append_output(&claim, records, events));
+    let append = |records, events| store.append_output(&claim, records, events).wait();
     append(vec![record(Stream::Meta, "prompt")], vec![]).unwrap();
     let before = (events(&store, &claim).len(), seqs(&store, &project).len());
     let refused = append(
@@ -284,16 +309,13 @@ fn output_is_stored_whole_or_not_at_all(place: &Place) {
         before,
         (events(&store, &claim).len(), seqs(&store, &project).len())
     );
-    assert_eq!(
-        block_on(store.log_bytes(claim.run.id, Stream::Stdout)),
-        Ok(0)
-    );
+    assert_eq!(store.log_bytes(claim.run.id, Stream::Stdout).wait(), Ok(0));
     assert_eq!(findings(&store), []);
 }
 
 fn a_large_batch_keeps_its_order(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
     let lines: Vec<String> = (0..101).map(|n| format!("line {n}\n").repeat(50)).collect();
     let mut records = vec![record(Stream::Meta, "prompt")];
@@ -301,9 +323,9 @@ fn a_large_batch_keeps_its_order(place: &Place) {
     let about = (0..records.len()).map(|index| (Some(index), happened()));
     let numbers: Vec<i64> = (1..103).collect();
     let told = about.collect();
-    let stored = block_on(store.append_output(&claim, records, told));
+    let stored = store.append_output(&claim, records, told).wait();
     assert_eq!(stored, Ok(numbers.clone()));
-    let log = block_on(store.log_since(claim.run.id, 1, 200, None)).unwrap();
+    let log = store.log_since(claim.run.id, 1, 200, None).wait().unwrap();
     let data: Vec<&[u8]> = log.iter().map(|record| &*record.data).collect();
     let said: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
     assert_eq!(data, said);
@@ -317,19 +339,16 @@ fn a_large_batch_keeps_its_order(place: &Place) {
 
 fn a_running_run_is_asked_to_stop_once(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
     let id = claim.run.id;
-    assert_eq!(block_on(store.stop_requested(&claim)), Ok(false));
-    assert_eq!(block_on(store.request_stop(id)), Ok(true));
-    assert_eq!(block_on(store.stop_requested(&claim)), Ok(true));
-    let asked = block_on(store.run(&project, id.as_str())).unwrap();
+    assert_eq!(store.stop_requested(&claim).wait(), Ok(false));
+    assert_eq!(store.request_stop(id).wait(), Ok(true));
+    assert_eq!(store.stop_requested(&claim).wait(), Ok(true));
+    let asked = store.run(&project, id.as_str()).wait().unwrap();
     assert_eq!(asked.state, RunState::Running);
-    assert_eq!(block_on(store.request_stop(id)), Ok(true));
-    assert_eq!(
-        block_on(store.run(&project, id.as_str())),
-        Ok(asked.clone())
-    );
+    assert_eq!(store.request_stop(id).wait(), Ok(true));
+    assert_eq!(store.run(&project, id.as_str()).wait(), Ok(asked.clone()));
     let told = events(&store, &claim);
     assert_eq!(kinds(&told), ["run:queued", "run:started", "run:stopping"]);
     assert_eq!(Some(told[2].at), asked.stop_requested_at);
@@ -345,23 +364,23 @@ fn a_running_run_is_asked_to_stop_once(place: &Place) {
     assert_eq!(change("stop_requested_at + 1"), 1);
     assert_eq!(change("null"), 1);
     assert_eq!(change(&asked.stop_requested_at.unwrap().to_string()), 0);
-    assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
+    assert!(store.finish_run(&claim, &json!(0)).wait().unwrap());
     assert_eq!(findings(&store), []);
     assert_eq!(change("stop_requested_at + 1"), 1);
     assert_eq!(change("null"), 1);
-    assert_eq!(block_on(store.request_stop(id)), Ok(false));
+    assert_eq!(store.request_stop(id).wait(), Ok(false));
     let unknown = "0000000000000z".parse().unwrap();
-    let said = block_on(store.request_stop(unknown)).unwrap_err();
+    let said = store.request_stop(unknown).wait().unwrap_err();
     assert_eq!(said.to_string(), "no run `0000000000000z`");
 }
 
 fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let id = place.queue(&store, &project, 1)[0];
-    assert_eq!(block_on(store.request_stop(id)), Ok(true));
+    assert_eq!(store.request_stop(id).wait(), Ok(true));
     assert_eq!(claim(&store, &project, "w", LONG), None);
-    let run = block_on(store.run(&project, id.as_str())).unwrap();
+    let run = store.run(&project, id.as_str()).wait().unwrap();
     assert_eq!(
         (run.state, run.worker.as_deref()),
         (RunState::Finished, Some("callsheet"))
@@ -369,38 +388,38 @@ fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
     let outcome = json!({"status": "cancelled", "class": "cancelled"});
     assert_eq!(run.outcome, Some(outcome));
     assert!(run.stop_requested_at.is_some());
-    let told = block_on(store.events_of_run(id, 0, 9)).unwrap();
+    let told = store.events_of_run(id, 0, 9).wait().unwrap();
     assert_eq!(kinds(&told), ["run:queued", "run:stopping", "run:finished"]);
-    assert_eq!(block_on(store.request_stop(id)), Ok(false));
+    assert_eq!(store.request_stop(id).wait(), Ok(false));
     assert_eq!(findings(&store), []);
 }
 
 fn a_run_of_another_project_is_not_found(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let claim = start(&store, &other, "w");
     let id = claim.run.id;
-    let said = block_on(store.run(&project, id.as_str())).unwrap_err();
+    let said = store.run(&project, id.as_str()).wait().unwrap_err();
     assert_eq!(said.to_string(), format!("no run `{id}`"));
-    assert_eq!(block_on(store.running(&project)), Ok(vec![]));
+    assert_eq!(store.running(&project).wait(), Ok(vec![]));
     assert_eq!(
-        block_on(store.run(&other, &id.as_str()[..9])).unwrap(),
+        store.run(&other, &id.as_str()[..9]).wait().unwrap(),
         claim.run
     );
 }
 
 fn what_a_run_was_not_queued_with_is_found(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let bare = NewRun {
         request: Value::Null,
         ..new(&store, &project)
     };
-    let ids = [bare.clone(), bare].map(|run| block_on(store.queue_run(&project, run)).unwrap());
+    let ids = [bare.clone(), bare].map(|run| store.queue_run(&project, run).wait().unwrap());
     let claim = claim(&store, &project, "w", LONG).unwrap();
-    assert!(block_on(store.finish_run(&claim, &json!(0))).unwrap());
-    let run = block_on(store.run(&project, ids[0].as_str())).unwrap();
+    assert!(store.finish_run(&claim, &json!(0)).wait().unwrap());
+    let run = store.run(&project, ids[0].as_str()).wait().unwrap();
     assert_eq!((run.request, run.task, run.batch), (None, None, None));
     tasks::add(&store, &project, "a", &[]);
     batches::start(&store, &project, "w", LONG);

@@ -3,7 +3,7 @@
 use std::thread;
 
 use callsheet::Event;
-use callsheet_store::{NewEvent, block_on};
+use callsheet_store::{NewEvent, Wait};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -23,8 +23,8 @@ on_both!(
 
 fn events_come_back_as_they_were(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let append = |events| block_on(store.append_events(&project, events)).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let append = |events| store.append_events(&project, events).wait().unwrap();
     assert!(append(vec![]).is_empty());
     assert_eq!(append(vec![event(1), event(2)]), [1, 2]);
     assert_eq!(append((3..=250).map(event).collect()).last(), Some(&250));
@@ -36,7 +36,7 @@ fn events_come_back_as_they_were(place: &Place) {
     };
     assert_eq!(append(vec![about]), [253]);
 
-    let since = |seq, limit| block_on(store.events_since(&project, seq, limit)).unwrap();
+    let since = |seq, limit| store.events_since(&project, seq, limit).wait().unwrap();
     let all = since(0, usize::MAX);
     assert_eq!(all.len(), 253);
     assert_eq!(all[6].event, event(7).event);
@@ -53,19 +53,21 @@ fn events_come_back_as_they_were(place: &Place) {
         run.as_str()
     );
 
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     assert_eq!(
-        block_on(store.append_events(&other, vec![event(1)])).unwrap(),
+        store.append_events(&other, vec![event(1)]).wait().unwrap(),
         [1]
     );
     let stranger = NewEvent {
         run: Some(run),
         ..event(0)
     };
-    let refused = block_on(store.append_events(&other, vec![event(2), stranger]));
+    let refused = store.append_events(&other, vec![event(2), stranger]).wait();
     assert_eq!(refused.unwrap_err().to_string(), format!("no run `{run}`"));
     assert_eq!(seqs(&store, &other), [1]);
-    let names: Vec<String> = block_on(store.projects())
+    let names: Vec<String> = store
+        .projects()
+        .wait()
         .unwrap()
         .into_iter()
         .map(|project| project.name)
@@ -80,10 +82,10 @@ fn threads_get_numbers_without_a_gap(place: &Place) {
         .map(|thread| {
             let store = store.clone();
             thread::spawn(move || {
-                let project = block_on(store.project("demo")).unwrap();
+                let project = store.project("demo").wait().unwrap();
                 let append = |number| {
                     let events = vec![event(number); 1 + number as usize % 3];
-                    block_on(store.append_events(&project, events)).unwrap()
+                    store.append_events(&project, events).wait().unwrap()
                 };
                 let mut got = Vec::new();
                 for number in 0..25 {
@@ -100,7 +102,7 @@ fn threads_get_numbers_without_a_gap(place: &Place) {
         got.extend(seqs);
     }
     got.sort_unstable();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     assert_gapless(&got);
     assert_eq!(seqs(&store, &project), got);
     assert_eq!(findings(&store), []);
@@ -108,7 +110,7 @@ fn threads_get_numbers_without_a_gap(place: &Place) {
 
 fn who_fails_leaves_the_others_alone(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let nobody = "0000000000000z".parse().unwrap();
     let strange = NewEvent {
         run: Some(nobody),
@@ -123,10 +125,10 @@ fn who_fails_leaves_the_others_alone(place: &Place) {
             scope.spawn(move || {
                 for _ in 0..20 {
                     let good = vec![event(1), event(2)];
-                    block_on(store.append_events(project, good)).unwrap();
+                    store.append_events(project, good).wait().unwrap();
                     // The number is taken before the text is refused.
                     let mixed = vec![event(3), bad[number % 2].clone()];
-                    block_on(store.append_events(project, mixed)).unwrap_err();
+                    store.append_events(project, mixed).wait().unwrap_err();
                 }
             });
         }
@@ -140,10 +142,13 @@ fn who_fails_leaves_the_others_alone(place: &Place) {
 /// Appends as many events as it is told and says their numbers.
 pub(crate) fn append_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let count: i64 = part.argument.parse().unwrap();
     for number in 0..count {
-        let seqs = block_on(store.append_events(&project, vec![event(number)])).unwrap();
+        let seqs = store
+            .append_events(&project, vec![event(number)])
+            .wait()
+            .unwrap();
         part.say(&seqs[0].to_string());
     }
 }
@@ -161,7 +166,7 @@ fn processes_get_numbers_without_a_gap(place: &Place) {
     assert_eq!(got.len(), 200);
     assert_gapless(&got);
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     assert_eq!(seqs(&store, &project), got);
     assert_eq!(findings(&store), []);
 }
@@ -178,12 +183,15 @@ fn any_sequence_of_appends_is_numbered_through(place: &Place) {
     let tried = runner.run(&steps, |steps| {
         let case = cases.replace(cases.get() + 1);
         let projects: Vec<_> = (0..3)
-            .map(|number| block_on(store.project(&format!("p{case}-{number}"))).unwrap())
+            .map(|number| store.project(&format!("p{case}-{number}")).wait().unwrap())
             .collect();
         let mut counts = [0; 3];
         for (which, count) in steps {
             let events = (0..count).map(|number| event(number as i64)).collect();
-            let got = block_on(store.append_events(&projects[which], events)).unwrap();
+            let got = store
+                .append_events(&projects[which], events)
+                .wait()
+                .unwrap();
             let first = counts[which] + 1;
             counts[which] += count as i64;
             prop_assert_eq!(got, (first..=counts[which]).collect::<Vec<_>>());
@@ -206,27 +214,30 @@ fn odd_texts_survive_and_nul_is_refused(place: &Place) {
         "\\",
         "a".repeat(2000).as_str(),
     ] {
-        let project = block_on(store.project(name)).unwrap();
+        let project = store.project(name).wait().unwrap();
         let text = format!("{name}\0\u{FFFF}");
         let odd = Event::new(
             name,
             [(text.clone(), json!([text, 0.1, -0.0, u64::MAX]))],
             name,
         );
-        block_on(store.append_events(&project, vec![odd.clone().into()])).unwrap();
-        let back = block_on(store.events_since(&project, 0, 1)).unwrap();
+        store
+            .append_events(&project, vec![odd.clone().into()])
+            .wait()
+            .unwrap();
+        let back = store.events_since(&project, 0, 1).wait().unwrap();
         assert_eq!(back[0].event, odd);
     }
     let nul = "a text with the character NUL cannot be stored";
-    let refused = block_on(store.project("a\0b")).unwrap_err();
+    let refused = store.project("a\0b").wait().unwrap_err();
     assert_eq!(refused.to_string(), nul);
     assert_eq!(
-        block_on(store.project("")).unwrap_err().to_string(),
+        store.project("").wait().unwrap_err().to_string(),
         "a project needs a name"
     );
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let event = Event::new("a\0", [("b", json!(1))], "");
-    let refused = block_on(store.append_events(&project, vec![event.into()]));
+    let refused = store.append_events(&project, vec![event.into()]).wait();
     assert_eq!(refused.unwrap_err().to_string(), nul);
     assert!(seqs(&store, &project).is_empty());
     assert_eq!(findings(&store), []);

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use callsheet::Event;
-use callsheet_store::{Access, Keep, NewEvent, Options, PromptFilter, Store, StoreError, block_on};
+use callsheet_store::{Access, Keep, NewEvent, Options, PromptFilter, Store, StoreError, Wait};
 
 use crate::gc;
 use crate::on_both;
@@ -37,8 +37,8 @@ pub(crate) fn lock_part(part: &Part) {
 fn a_lock_of_somebody_else_is_told_and_waited_for(place: &Place) {
     let options = Options::default().busy_timeout(Duration::from_millis(250));
     let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
-    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)]));
+    let project = store.project("demo").wait().unwrap();
+    let append = |store: &Store| store.append_events(&project, vec![event(1)]).wait();
     append(&store).unwrap();
 
     let mut other = Process::start("lock", place, "");
@@ -73,11 +73,13 @@ pub(crate) fn fill_part(part: &Part) {
     let ballast = Path::new(&part.argument).join("ballast");
     fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let append = || {
         let text = "x".repeat(16 << 10);
         let event: NewEvent = Event::new("test:large", [("text", text.into())], "").into();
-        block_on(store.append_events(&project, vec![event.clone(), event]))
+        store
+            .append_events(&project, vec![event.clone(), event])
+            .wait()
     };
     // Several at once, because they share a transaction, which a full disk ends for all of them.
     let fill = || {
@@ -161,8 +163,8 @@ pub(crate) fn collect_part(part: &Part) {
     let refused = loop {
         let seal = || {
             let store = Store::open(&part.location(), Access::Write)?;
-            let project = block_on(store.project("demo"))?;
-            block_on(store.seal(&project, gc::large(sealed)))
+            let project = store.project("demo").wait()?;
+            store.seal(&project, gc::large(sealed)).wait()
         };
         match seal() {
             Ok(_) => sealed += 1,
@@ -179,15 +181,17 @@ pub(crate) fn collect_part(part: &Part) {
         }
     }
     let store = Store::open(&part.location(), Access::Read).unwrap();
-    let project = block_on(store.find_project("demo")).unwrap().unwrap();
+    let project = store.find_project("demo").wait().unwrap().unwrap();
     let count = || {
-        block_on(store.prompts(&project, PromptFilter::default(), 1000))
+        store
+            .prompts(&project, PromptFilter::default(), 1000)
+            .wait()
             .unwrap()
             .len()
     };
     assert_eq!(count(), sealed as usize);
     let write = Store::open(&part.location(), Access::Write)
-        .and_then(|store| block_on(store.seal(&project, gc::large(1000))));
+        .and_then(|store| store.seal(&project, gc::large(1000)).wait());
     part.say(&write.unwrap_err().to_string());
     let options = Options::default().collecting();
     let collector = Store::open_with(&part.location(), Access::Existing, options).unwrap();
@@ -195,13 +199,13 @@ pub(crate) fn collect_part(part: &Part) {
         newest: Some(2),
         since: None,
     };
-    let gone = block_on(collector.collect(&project, keep)).unwrap();
+    let gone = collector.collect(&project, keep).wait().unwrap();
     assert_eq!(gone.prompts.len(), sealed as usize - 2);
     assert_eq!(findings(&collector), []);
     drop(collector);
     assert_eq!(count(), 2);
     let store = part.open();
-    block_on(store.seal(&project, gc::large(1000))).unwrap();
+    store.seal(&project, gc::large(1000)).wait().unwrap();
     part.say("goes on");
 }
 

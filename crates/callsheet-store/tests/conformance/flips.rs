@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use callsheet_store::{
     Access, Annotation, BatchPage, Batches, Branch, Id, JournalEntry, Record, Run, RunPage, Store,
-    StoreError, StoredEvent, StoredRecord, Stream, Task, block_on,
+    StoreError, StoredEvent, StoredRecord, Stream, Task, Wait,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ struct Contents {
 
 fn fill(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 3);
     let lease = Duration::from_mins(1);
     let claim = claim(&store, &project, "w", lease).unwrap();
@@ -44,10 +44,22 @@ fn fill(place: &Place) {
             .repeat(1 + number * 7)
             .into_bytes(),
     };
-    block_on(store.append_log(&claim, (0..20).map(record).collect())).unwrap();
-    block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap();
-    block_on(store.append_events(&project, (0..40).map(event).collect())).unwrap();
-    block_on(store.set_setting(&project, "scope.defaultExclude", &json!(["a/**"]))).unwrap();
+    store
+        .append_log(&claim, (0..20).map(record).collect())
+        .wait()
+        .unwrap();
+    store
+        .finish_run(&claim, &json!({"exit": 0}))
+        .wait()
+        .unwrap();
+    store
+        .append_events(&project, (0..40).map(event).collect())
+        .wait()
+        .unwrap();
+    store
+        .set_setting(&project, "scope.defaultExclude", &json!(["a/**"]))
+        .wait()
+        .unwrap();
     let first = tasks::add(&store, &project, "The first task", &[]);
     let second = tasks::add(&store, &project, "The second task", &[first]);
     let run = tasks::finished(&store, &project, second);
@@ -55,15 +67,24 @@ fn fill(place: &Place) {
         let value = json!({"output": "said again and again ".repeat(number)});
         let name = number.to_string();
         let added = store.annotate(&project, run, "check", &name, value, |_, _| Ok(()));
-        block_on(added).unwrap().unwrap();
+        added.wait().unwrap().unwrap();
     }
     let bundle = b"# v2 git bundle\n".repeat(90);
-    block_on(store.put_branch(&project, first, None, (&json!({"a": "b"}), bundle))).unwrap();
+    store
+        .put_branch(&project, first, None, (&json!({"a": "b"}), bundle))
+        .wait()
+        .unwrap();
     let held = batches::start(&store, &project, "w", lease);
-    block_on(store.record(&held, 1, batches::progress(0..40))).unwrap();
+    store
+        .record(&held, 1, batches::progress(0..40))
+        .wait()
+        .unwrap();
     let new = batches::run_of(&store, &project, Some((held.clone(), 3)));
-    block_on(store.queue_run(&project, new)).unwrap();
-    block_on(store.request_batch_stop(&project, held.batch.id, "drain")).unwrap();
+    store.queue_run(&project, new).wait().unwrap();
+    store
+        .request_batch_stop(&project, held.batch.id, "drain")
+        .wait()
+        .unwrap();
 }
 
 /// Reads everything, if verifying finds nothing.
@@ -71,25 +92,27 @@ fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
     let store = Store::open(&place.location(), Access::Read)?;
     let found = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&found);
-    block_on(store.verify(move |_| {
-        count.fetch_add(1, Ordering::Relaxed);
-    }))?;
+    store
+        .verify(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        })
+        .wait()?;
     if found.load(Ordering::Relaxed) > 0 {
         return Ok(None);
     }
-    let project = block_on(store.project("demo"))?;
-    let runs = block_on(store.runs(&project, RunPage::default()))?;
+    let project = store.project("demo").wait()?;
+    let runs = store.runs(&project, RunPage::default()).wait()?;
     let first = runs[runs.len() - 1].id;
-    let tasks = block_on(store.tasks(&project))?;
-    let batches = block_on(store.batches(&project, BatchPage::default()))?;
+    let tasks = store.tasks(&project).wait()?;
+    let batches = store.batches(&project, BatchPage::default()).wait()?;
     let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
     Ok(Some(Contents {
-        events: block_on(store.events_since(&project, 0, usize::MAX))?,
-        records: block_on(store.log_since(first, 0, usize::MAX, None))?,
-        settings: block_on(store.settings(&project))?,
-        annotations: block_on(store.annotations(&project, &ids))?,
-        branch: block_on(store.branch(&project, tasks[0].id))?,
-        journal: block_on(store.journal(&project, batches.batches[0].id, 0))?,
+        events: store.events_since(&project, 0, usize::MAX).wait()?,
+        records: store.log_since(first, 0, usize::MAX, None).wait()?,
+        settings: store.settings(&project).wait()?,
+        annotations: store.annotations(&project, &ids).wait()?,
+        branch: store.branch(&project, tasks[0].id).wait()?,
+        journal: store.journal(&project, batches.batches[0].id, 0).wait()?,
         batches,
         tasks,
         runs,

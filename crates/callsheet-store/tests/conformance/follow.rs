@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Access, Follower, Store, block_on};
+use callsheet_store::{Access, Follower, Store, Wait};
 
 use crate::on_both;
 use crate::place::{Place, assert_gapless, event};
@@ -31,9 +31,9 @@ fn collect(follower: &mut Follower, count: usize) -> Vec<i64> {
 
 fn a_late_follower_gets_all(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let events = (0..1200).map(event).collect();
-    block_on(store.append_events(&project, events)).unwrap();
+    store.append_events(&project, events).wait().unwrap();
     let mut follower = store.follow(&project, 0).unwrap();
     assert_gapless(&collect(&mut follower, 1200));
     let mut follower = store.follow(&project, 1190).unwrap();
@@ -46,7 +46,7 @@ fn a_late_follower_gets_all(place: &Place) {
 
 fn a_follower_hears_of_this_process(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let followers: Vec<_> = (0..3)
         .map(|_| {
             let mut follower = store.follow(&project, 0).unwrap();
@@ -55,10 +55,13 @@ fn a_follower_hears_of_this_process(place: &Place) {
         .collect();
     let waiting = {
         let mut follower = store.follow(&project, 0).unwrap();
-        thread::spawn(move || block_on(follower.next()).unwrap()[0].seq)
+        thread::spawn(move || follower.next().wait().unwrap()[0].seq)
     };
     for number in 0..60 {
-        block_on(store.append_events(&project, vec![event(number)])).unwrap();
+        store
+            .append_events(&project, vec![event(number)])
+            .wait()
+            .unwrap();
     }
     for follower in followers {
         assert_gapless(&follower.join().unwrap());
@@ -68,7 +71,7 @@ fn a_follower_hears_of_this_process(place: &Place) {
 
 fn a_follower_hears_of_other_processes(place: &Place) {
     let writer = place.open();
-    let project = block_on(writer.project("demo")).unwrap();
+    let project = writer.project("demo").wait().unwrap();
     drop(writer);
     let reader = Store::open(&place.location(), Access::Read).unwrap();
     let mut follower = reader.follow(&project, 0).unwrap();
@@ -84,10 +87,10 @@ fn a_follower_hears_of_other_processes(place: &Place) {
 
 fn a_quiet_project_is_no_error(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let mut follower = store.follow(&project, 0).unwrap();
-    block_on(store.append_events(&other, vec![event(1)])).unwrap();
+    store.append_events(&other, vec![event(1)]).wait().unwrap();
     let begun = Instant::now();
     assert_eq!(
         follower.next_within(Duration::from_millis(150)).unwrap(),

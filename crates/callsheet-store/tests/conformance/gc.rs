@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use callsheet::Seal;
 use callsheet_store::{
-    BatchStatus, Collected, Keep, NewRun, Progress, PromptFilter, RunKind, block_on,
+    BatchStatus, Collected, Keep, NewRun, Progress, PromptFilter, RunKind, Wait,
 };
 
 use crate::on_both;
@@ -24,74 +24,54 @@ on_both!(
 
 fn only_what_nobody_keeps_goes(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     seal(&store, &other, "Not mine.");
     let mut ids: Vec<_> = (0..6)
         .map(|n| seal(&store, &project, &format!("Task {n}.")).0.id)
         .collect();
     ids.sort();
-    let all = Keep {
-        newest: Some(6),
-        since: None,
+    let keep = |newest: usize, since| Keep {
+        newest: Some(newest),
+        since,
     };
-    assert_eq!(
-        block_on(store.collect(&project, all)).unwrap(),
-        Collected::default()
-    );
-    let more = Keep {
-        newest: Some(99),
-        since: None,
-    };
-    assert_eq!(
-        block_on(store.collectable(&project, more)).unwrap(),
-        Collected::default()
-    );
-    let young = Keep {
-        newest: Some(1),
-        since: Some(0),
-    };
-    assert_eq!(
-        block_on(store.collectable(&project, young)).unwrap(),
-        Collected::default(),
-        "either rule keeps"
-    );
-    let two = Keep {
-        newest: Some(2),
-        since: None,
-    };
-    let would = block_on(store.collectable(&project, two)).unwrap();
+    let collected = store.collect(&project, keep(6, None)).wait();
+    assert_eq!(collected.unwrap(), Collected::default());
+    for (rules, why) in [
+        (keep(99, None), "there are fewer"),
+        (keep(1, Some(0)), "either rule keeps"),
+    ] {
+        let would = store.collectable(&project, rules).wait().unwrap();
+        assert_eq!(would, Collected::default(), "{why}");
+    }
+    let two = keep(2, None);
+    let would = store.collectable(&project, two).wait().unwrap();
     assert_eq!(would.prompts, ids[..4]);
     assert!(would.texts >= 4 && would.bytes > 0, "{would:?}");
-    assert_eq!(block_on(store.collect(&project, two)).unwrap(), would);
-    let left = block_on(store.prompts(&project, PromptFilter::default(), 10)).unwrap();
+    assert_eq!(store.collect(&project, two).wait().unwrap(), would);
+    let left = store
+        .prompts(&project, PromptFilter::default(), 10)
+        .wait()
+        .unwrap();
     assert_eq!(left.len(), 2);
-    assert!(block_on(store.prompt(&project, ids[0].as_str())).is_err());
-    assert_eq!(
-        block_on(store.prompts(&other, PromptFilter::default(), 10))
-            .unwrap()
-            .len(),
-        1
-    );
+    assert!(store.prompt(&project, ids[0].as_str()).wait().is_err());
+    let theirs = store.prompts(&other, PromptFilter::default(), 10).wait();
+    assert_eq!(theirs.unwrap().len(), 1);
     for prompt in left {
-        assert!(block_on(store.sealed(&prompt)).unwrap().check().is_empty());
+        assert!(store.sealed(&prompt).wait().unwrap().check().is_empty());
     }
     assert_eq!(findings(&store), []);
-    assert_eq!(
-        block_on(store.carriers(&project, "Task 0", 5, None))
-            .unwrap()
-            .prompts,
-        []
-    );
+    let carriers = store.carriers(&project, "Task 0", 5, None).wait();
+    assert_eq!(carriers.unwrap().prompts, []);
 }
 
 fn what_is_shared_or_was_run_stays(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let shared = "Rules that every prompt carries. ".repeat(30);
     let prompt = |task: &str| {
         let (_, seal) = composed(&[("rules.md", &shared), ("task.md", task)]);
-        block_on(store.seal(&project, seal)).unwrap().0
+        store.seal(&project, seal).wait().unwrap().0
     };
     let (first, second, third) = (prompt("First."), prompt("Second."), prompt("Third."));
     let new = NewRun {
@@ -102,67 +82,67 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
         task: None,
         batch: None,
     };
-    block_on(store.queue_run(&project, new)).unwrap();
+    store.queue_run(&project, new).wait().unwrap();
     let nothing = Keep {
         newest: Some(0),
         since: None,
     };
-    let gone = block_on(store.collect(&project, nothing)).unwrap().prompts;
+    let gone = store.collect(&project, nothing).wait().unwrap().prompts;
     let mut expected = [first.id, third.id];
     expected.sort();
     assert_eq!(gone, expected);
-    let kept = block_on(store.sealed(&second)).unwrap();
+    let kept = store.sealed(&second).wait().unwrap();
     assert!(kept.check().is_empty() && kept.replay().unwrap().is_equal());
     assert_eq!(findings(&store), []);
 }
 
 fn what_a_run_of_a_task_was_given_stays(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
     let run = tasks::finished(&store, &project, task);
     let annotated = store.annotate(&project, run, "merge", "main", true.into(), |_, _| Ok(()));
-    block_on(annotated).unwrap().unwrap();
-    block_on(store.cancel_task(&project, task)).unwrap();
-    let given = block_on(store.run(&project, run.as_str())).unwrap().prompt;
+    annotated.wait().unwrap().unwrap();
+    store.cancel_task(&project, task).wait().unwrap();
+    let given = store.run(&project, run.as_str()).wait().unwrap().prompt;
     let loose = seal(&store, &project, "Another one.").0.id;
-    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    let gone = store.collect(&project, Keep::default()).wait().unwrap();
     assert_eq!(gone.prompts, [loose]);
-    let kept = block_on(store.prompt(&project, given.as_str())).unwrap();
-    assert!(block_on(store.sealed(&kept)).unwrap().check().is_empty());
+    let kept = store.prompt(&project, given.as_str()).wait().unwrap();
+    assert!(store.sealed(&kept).wait().unwrap().check().is_empty());
     assert_eq!(findings(&store), []);
 }
 
 fn what_a_run_of_a_batch_was_given_stays(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let held = batches::start(&store, &project, "w", Duration::from_mins(1));
     let new = batches::run_of(&store, &project, Some((held.clone(), 1)));
-    let run = block_on(store.queue_run(&project, new.clone())).unwrap();
+    let run = store.queue_run(&project, new.clone()).wait().unwrap();
     let progress = Progress {
         entries: vec![serde_json::json!({"run": run})],
         events: vec![],
     };
     let end = store.end_batch(&held, 1, BatchStatus::Completed, progress);
-    block_on(end).unwrap();
+    end.wait().unwrap();
     let loose = seal(&store, &project, "Another one.").0.id;
     let batch = held.batch.id;
-    let runs = block_on(store.runs_of_batch(&project, batch)).unwrap();
-    let journal = block_on(store.journal(&project, batch, 0)).unwrap();
-    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    let runs = store.runs_of_batch(&project, batch).wait().unwrap();
+    let journal = store.journal(&project, batch, 0).wait().unwrap();
+    let gone = store.collect(&project, Keep::default()).wait().unwrap();
     assert_eq!(gone.prompts, [loose]);
     assert_eq!((runs.len(), runs[0].prompt), (1, new.prompt));
-    assert_eq!(block_on(store.runs_of_batch(&project, batch)), Ok(runs));
-    assert_eq!(block_on(store.journal(&project, batch, 0)), Ok(journal));
+    assert_eq!(store.runs_of_batch(&project, batch).wait(), Ok(runs));
+    assert_eq!(store.journal(&project, batch, 0).wait(), Ok(journal));
     assert_eq!(findings(&store), []);
 }
 
 fn everything_can_go_and_come_again(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (_, seal) = composed(&[("a.md", &"again and again ".repeat(100))]);
-    let (prompt, _) = block_on(store.seal(&project, seal.clone())).unwrap();
-    let gone = block_on(store.collect(&project, Keep::default())).unwrap();
+    let (prompt, _) = store.seal(&project, seal.clone()).wait().unwrap();
+    let gone = store.collect(&project, Keep::default()).wait().unwrap();
     assert_eq!(gone.prompts, [prompt.id]);
     for table in [
         "body",
@@ -181,9 +161,9 @@ fn everything_can_go_and_come_again(place: &Place) {
             "{table}"
         );
     }
-    let (again, new) = block_on(store.seal(&project, seal.clone())).unwrap();
+    let (again, new) = store.seal(&project, seal.clone()).wait().unwrap();
     assert!(new);
-    assert_eq!(block_on(store.sealed(&again)), Ok(seal));
+    assert_eq!(store.sealed(&again).wait(), Ok(seal));
     assert_eq!(findings(&store), []);
 }
 
@@ -207,15 +187,17 @@ fn a_file_becomes_as_small_as_what_is_left() {
     };
     let size = || fs::metadata(place.file()).unwrap().len();
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for number in 0..12 {
-        block_on(store.seal(&project, large(number))).unwrap();
+        store.seal(&project, large(number)).wait().unwrap();
     }
-    let all = block_on(store.collect(&project, keep(12))).unwrap();
+    let all = store.collect(&project, keep(12)).wait().unwrap();
     assert_eq!(all.prompts, []);
     let before = size();
     assert_eq!(
-        block_on(store.collect(&project, keep(2)))
+        store
+            .collect(&project, keep(2))
+            .wait()
             .unwrap()
             .prompts
             .len(),
@@ -238,9 +220,9 @@ fn a_file_becomes_as_small_as_what_is_left() {
     assert_eq!(place.count("select auto_vacuum from pragma_auto_vacuum"), 0);
     let store = place.open();
     for number in 20..26 {
-        block_on(store.seal(&project, large(number))).unwrap();
+        store.seal(&project, large(number)).wait().unwrap();
     }
-    block_on(store.collect(&project, keep(1))).unwrap();
+    store.collect(&project, keep(1)).wait().unwrap();
     assert!(size() < before / 2, "{before} bytes became {}", size());
     assert_eq!(
         place.count("select freelist_count from pragma_freelist_count"),
@@ -253,7 +235,7 @@ fn a_file_becomes_as_small_as_what_is_left() {
 /// Whoever seals meanwhile waits for one step, not for all.
 fn many_prompts_go_step_by_step(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let all: Vec<_> = (0..510)
         .map(|number| seal(&store, &project, &format!("Task {number}.")).0.id)
         .collect();
@@ -261,8 +243,8 @@ fn many_prompts_go_step_by_step(place: &Place) {
         newest: Some(3),
         since: None,
     };
-    let would = block_on(store.collectable(&project, keep)).unwrap();
-    let gone = block_on(store.collect(&project, keep)).unwrap();
+    let would = store.collectable(&project, keep).wait().unwrap();
+    let gone = store.collect(&project, keep).wait().unwrap();
     assert_eq!(gone, would);
     assert_eq!(gone.prompts.len(), 507);
     assert!(all[507..].iter().all(|id| !gone.prompts.contains(id)));

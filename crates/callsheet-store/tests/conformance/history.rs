@@ -8,7 +8,7 @@ use callsheet::recipe::Folder;
 use callsheet::{Fingerprint, Inputs, Options, Recipe, Seal, compose};
 use callsheet_store::{
     Bundle, Bundled, HitPlace, Id, Keep, NewRun, Project, PromptFilter, RunKind, SealedPrompt,
-    Store, block_on,
+    Store, Wait,
 };
 use serde_json::json;
 
@@ -178,8 +178,8 @@ impl Shelf {
         let stays = |told: &Told| told.was_run || kept.contains(&told.prompt.id);
         let mut expected = self.ids(|told| !stays(told));
         expected.sort();
-        let would = block_on(store.collectable(&self.project, keep)).unwrap();
-        let gone = block_on(store.collect(&self.project, keep)).unwrap();
+        let would = store.collectable(&self.project, keep).wait().unwrap();
+        let gone = store.collect(&self.project, keep).wait().unwrap();
         assert_eq!(gone.prompts, expected);
         assert_eq!(gone, would);
         self.told.retain(|_, told| stays(told));
@@ -203,7 +203,7 @@ impl Shelf {
             }
         }
         if let Some(told) = self.any(dice) {
-            let back = block_on(store.sealed(&told.prompt)).unwrap();
+            let back = store.sealed(&told.prompt).wait().unwrap();
             assert_eq!(back, told.seal);
             assert!(back.check().is_empty() && back.replay().unwrap().is_equal());
         }
@@ -215,7 +215,7 @@ impl Shelf {
             .values()
             .flat_map(|one| one.sources.clone())
             .collect();
-        let listed = block_on(store.sources(&self.project)).unwrap();
+        let listed = store.sources(&self.project).wait().unwrap();
         assert_eq!(listed, all.into_iter().collect::<Vec<_>>());
         let names: Vec<String> = (0..=dice.roll(2))
             .map(|_| format!("file:{}", FILES[dice.roll(FILES.len())]))
@@ -225,7 +225,7 @@ impl Shelf {
             sources: Some(names),
             ..PromptFilter::default()
         };
-        let found = block_on(store.prompts(&self.project, filter, 1000)).unwrap();
+        let found = store.prompts(&self.project, filter, 1000).wait().unwrap();
         assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), expected);
     }
 
@@ -233,7 +233,10 @@ impl Shelf {
     fn check_carriers(&self, store: &Store, part: &str, few: usize) {
         let expected = self.ids(|told| told.text.contains(part));
         for limit in [1000, few] {
-            let found = block_on(store.carriers(&self.project, part, limit, None)).unwrap();
+            let found = store
+                .carriers(&self.project, part, limit, None)
+                .wait()
+                .unwrap();
             let ids: Vec<Id> = found.prompts.iter().map(|one| one.prompt.id).collect();
             let wanted: Vec<Id> = expected.iter().copied().take(limit).collect();
             assert_eq!(ids, wanted, "{part:?}, the newest {limit}");
@@ -254,7 +257,9 @@ impl Shelf {
                 *found = (found.0 + 1, found.1.max(told.prompt.id));
             }
         }
-        let hits = block_on(store.search(&self.project, &word, 1000, None))
+        let hits = store
+            .search(&self.project, &word, 1000, None)
+            .wait()
             .unwrap()
             .hits;
         let hits: BTreeMap<_, _> = hits
@@ -311,7 +316,7 @@ impl World {
     fn new(place: &Place, seed: u64) -> Self {
         let store = place.open();
         let shelves = ["one", "two"].map(|name| Shelf {
-            project: block_on(store.project(name)).unwrap(),
+            project: store.project(name).wait().unwrap(),
             told: BTreeMap::new(),
         });
         Self {
@@ -359,7 +364,11 @@ impl World {
 
     fn seal(&mut self, at: usize, seal: &Seal) {
         let shelf = &mut self.shelves[at];
-        let sealed = block_on(self.store.seal(&shelf.project, seal.clone())).unwrap();
+        let sealed = self
+            .store
+            .seal(&shelf.project, seal.clone())
+            .wait()
+            .unwrap();
         shelf.take(sealed, seal);
     }
 
@@ -367,7 +376,7 @@ impl World {
         let bundle = bundle(&self.shelves[1 - at], &mut self.dice);
         let prompts = bundle.prompts.clone();
         let shelf = &mut self.shelves[at];
-        let taken = block_on(self.store.import(&shelf.project, bundle)).unwrap();
+        let taken = self.store.import(&shelf.project, bundle).wait().unwrap();
         for (sealed, bundled) in taken.into_iter().zip(&prompts) {
             shelf.take(sealed, &bundled.seal);
         }
@@ -387,7 +396,7 @@ impl World {
             task: None,
             batch: None,
         };
-        block_on(self.store.queue_run(&shelf.project, run)).unwrap();
+        self.store.queue_run(&shelf.project, run).wait().unwrap();
         shelf.told.get_mut(&prompt).unwrap().was_run = true;
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callsheet_store::{Id, Keep, Project, Store, block_on};
+use callsheet_store::{Id, Keep, Project, Store, Wait};
 
 use crate::place::{Place, findings};
 use crate::prompts::{composed, seal};
@@ -16,18 +16,18 @@ on_both!(
 );
 
 fn carriers(store: &Store, project: &Project, text: &str, limit: usize) -> Vec<Id> {
-    let found = block_on(store.carriers(project, text, limit, None)).unwrap();
+    let found = store.carriers(project, text, limit, None).wait().unwrap();
     found.prompts.iter().map(|one| one.prompt.id).collect()
 }
 
 /// An old text is carried by newer prompts than many new ones are.
 fn the_newest_come_first_however_many_there_are(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let old = "Something that is said before it. Here is the needle, and then something that is said after it.";
     let put = |files: &[(&str, &str)]| {
         let (_, seal) = composed(files);
-        block_on(store.seal(&project, seal)).unwrap().0.id
+        store.seal(&project, seal).wait().unwrap().0.id
     };
     let first = put(&[("old.md", old)]);
     let mut all: Vec<Id> = (0..530)
@@ -49,7 +49,7 @@ fn the_newest_come_first_however_many_there_are(place: &Place) {
 /// A short section lets a seam reach into the one before it, which is another in every prompt.
 fn what_was_removed_is_in_no_passage(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let stable = "What every prompt says at its end, which is long enough for all.";
     // The recipe that puts nothing between files.
     let bare = history::recipe(history::RECIPES[1]);
@@ -58,20 +58,17 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
         let files = [("a.md", &*first), ("b.md", "x"), ("c.md", stable)];
         let files = files.map(|(path, text)| (path, text.to_owned()));
         let seal = history::composed(&bare, &BTreeMap::from(files));
-        block_on(store.seal(&project, seal)).unwrap();
+        store.seal(&project, seal).wait().unwrap();
     }
     let held = || place.count("select count(*) from part where roles = 16");
     assert!(held() >= 12, "each seam reaches over the short section");
-    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    assert!(store.index(&project, usize::MAX).wait().unwrap());
     let one = Keep {
         newest: Some(1),
         since: None,
     };
     assert_eq!(
-        block_on(store.collect(&project, one))
-            .unwrap()
-            .prompts
-            .len(),
+        store.collect(&project, one).wait().unwrap().prompts.len(),
         11
     );
     assert_eq!(findings(&store), []);
@@ -81,8 +78,8 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
 
 fn what_is_damaged_hides_nothing_else(place: &Place) {
     let store = place.open();
-    let mine = block_on(store.project("mine")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let mine = store.project("mine").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let (prompt, _) = seal(&store, &mine, "the words of mine");
     seal(
         &store,
@@ -93,13 +90,18 @@ fn what_is_damaged_hides_nothing_else(place: &Place) {
     assert_eq!(damaged, 1);
     assert_eq!(carriers(&store, &mine, "the words of", 5), [prompt.id]);
     assert_eq!(
-        block_on(store.search(&mine, "words", 5, None))
+        store
+            .search(&mine, "words", 5, None)
+            .wait()
             .unwrap()
             .hits
             .len(),
         1
     );
-    let error = block_on(store.carriers(&other, "which will be damaged", 5, None)).unwrap_err();
+    let error = store
+        .carriers(&other, "which will be damaged", 5, None)
+        .wait()
+        .unwrap_err();
     assert!(error.to_string().ends_with(": size mismatch"), "{error}");
     assert!(!findings(&store).is_empty());
 }
@@ -107,7 +109,7 @@ fn what_is_damaged_hides_nothing_else(place: &Place) {
 /// Whatever is missing in the index is found; until then nothing wrong is said.
 fn a_damaged_index_is_found_and_made_anew(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for n in 0..40 {
         seal(
             &store,
@@ -115,7 +117,7 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
             &format!("Task {n}: the needle of {n}, {}", "and more. ".repeat(n)),
         );
     }
-    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    assert!(store.index(&project, usize::MAX).wait().unwrap());
     assert_eq!(findings(&store), []);
     let (table, key) = if place.is_sqlite() {
         // Those below hold what only ranking by FTS5 itself would need, and what segments there are.
@@ -133,8 +135,8 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
     );
     let what: Vec<String> = findings(&store).into_iter().map(|one| one.what).collect();
     assert!(what.contains(&"the search index".to_owned()), "{what:?}");
-    block_on(store.empty_index(&project)).unwrap();
-    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    store.empty_index(&project).wait().unwrap();
+    assert!(store.index(&project, usize::MAX).wait().unwrap());
     assert_eq!(findings(&store), []);
     assert_eq!(carriers(&store, &project, "needle", 100).len(), 40);
 }

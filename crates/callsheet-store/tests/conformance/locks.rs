@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Access, Location, Options, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Options, Store, StoreError, Wait};
 
 use crate::place::{Place, event, findings};
 use crate::prompts::{self, composed};
@@ -24,8 +24,8 @@ fn sealing_does_not_wait_for_another_project() {
         return;
     };
     let store = impatient(&place);
-    let busy = block_on(store.project("busy")).unwrap();
-    let free = block_on(store.project("free")).unwrap();
+    let busy = store.project("busy").wait().unwrap();
+    let free = store.project("free").wait().unwrap();
     prompts::seal(&store, &busy, "One.");
     let key = place.count("select key from project where name = 'busy'") as i32;
     let mut client = place.client();
@@ -38,7 +38,7 @@ fn sealing_does_not_wait_for_another_project() {
     prompts::seal(&store, &free, "One.");
     prompts::seal(&store, &free, "Two.");
     let (_, seal) = composed(&[("task.md", "Three.")]);
-    let refused = block_on(store.seal(&busy, seal.clone())).unwrap_err();
+    let refused = store.seal(&busy, seal.clone()).wait().unwrap_err();
     assert_eq!(
         timeless(&refused),
         format!(
@@ -48,7 +48,7 @@ fn sealing_does_not_wait_for_another_project() {
         )
     );
     sealing.commit().unwrap();
-    block_on(store.seal(&busy, seal)).unwrap();
+    store.seal(&busy, seal).wait().unwrap();
     assert_eq!(findings(&store), []);
 }
 
@@ -82,7 +82,7 @@ fn many_seal_in_many_projects() {
             scope.spawn(move || {
                 let store = place.open();
                 let name = format!("project {}", number % PROJECTS);
-                let project = block_on(store.project(&name)).unwrap();
+                let project = store.project(&name).wait().unwrap();
                 for round in 0..ROUNDS {
                     let text = |file: usize| match file % 3 {
                         0 => format!("Text {file} of round {round}. ").repeat(30),
@@ -100,7 +100,7 @@ fn many_seal_in_many_projects() {
                         .collect();
                     let (_, seal) = composed(&files);
                     barrier.wait();
-                    block_on(store.seal(&project, seal)).unwrap();
+                    store.seal(&project, seal).wait().unwrap();
                 }
             });
         }
@@ -119,7 +119,7 @@ fn a_sealer_that_waits_in_a_circle_tries_again() {
         return;
     };
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let key = place.count("select key from project where name = 'demo'") as i32;
     let (_, seal) = composed(&[("task.md", "One.")]);
     let mut client = place.client();
@@ -129,7 +129,7 @@ fn a_sealer_that_waits_in_a_circle_tries_again() {
     let source = "insert into source (name) values ('file:task.md')";
     other.execute(source, &[]).unwrap();
     thread::scope(|scope| {
-        let sealing = scope.spawn(|| block_on(store.seal(&project, seal)));
+        let sealing = scope.spawn(|| store.seal(&project, seal).wait());
         let waits = "select count(*) from pg_stat_activity where wait_event = 'transactionid' and datname = current_database()";
         while place.count(waits) == 0 {
             assert!(!sealing.is_finished(), "nothing to wait for");
@@ -157,7 +157,7 @@ fn a_statement_that_takes_too_long_or_is_cancelled_is_told() {
     };
     let location = Location::parse(&format!("{}?answer_timeout=1", place.text())).unwrap();
     let store = Store::open(&location, Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let mut client = place.client();
     client
         .batch_execute(
@@ -166,7 +166,7 @@ fn a_statement_that_takes_too_long_or_is_cancelled_is_told() {
             create trigger slow before insert on event for each row execute function public.slow()",
         )
         .unwrap();
-    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)]));
+    let append = |store: &Store| store.append_events(&project, vec![event(1)]).wait();
     assert_eq!(
         append(&store).unwrap_err().to_string(),
         format!(

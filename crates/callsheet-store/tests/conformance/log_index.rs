@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Finding, HitPlace, Id, Project, Record, Store, Stream, block_on};
+use callsheet_store::{Finding, HitPlace, Id, Project, Record, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -25,7 +25,7 @@ const RECORDS: i64 = 502;
 /// Makes finished runs, each with a log whose lines are all different.
 fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, runs);
     for id in &ids {
         let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
@@ -34,8 +34,11 @@ fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
             stream: if n == 1 { Stream::Meta } else { Stream::Stdout },
             data: format!("line x{n}y of {id}").into_bytes(),
         };
-        block_on(store.append_log(&claim, (1..=RECORDS).map(record).collect())).unwrap();
-        block_on(store.finish_run(&claim, &json!({}))).unwrap();
+        store
+            .append_log(&claim, (1..=RECORDS).map(record).collect())
+            .wait()
+            .unwrap();
+        store.finish_run(&claim, &json!({})).wait().unwrap();
     }
     (store, project, ids)
 }
@@ -54,14 +57,12 @@ fn starts(place: &Place) -> Vec<i64> {
 }
 
 fn index(store: &Store, project: &Project) {
-    assert!(block_on(store.index(project, 1 << 30)).unwrap());
+    assert!(store.index(project, 1 << 30).wait().unwrap());
 }
 
 /// Returns which records hold a word.
 fn seqs(store: &Store, project: &Project, word: &str) -> Vec<i64> {
-    let hits = block_on(store.search(project, word, 10, None))
-        .unwrap()
-        .hits;
+    let hits = store.search(project, word, 10, None).wait().unwrap().hits;
     let seq = |place| match place {
         HitPlace::Log { seq, .. } => Some(seq),
         _ => None,
@@ -119,7 +120,7 @@ fn what_is_lost_of_the_index_is_made_again(place: &Place) {
         assert_eq!(place.numbers("select through from search_index"), all);
         assert_eq!(seqs(&store, &project, "x502y"), [502]);
     }
-    block_on(store.empty_index(&project)).unwrap();
+    store.empty_index(&project).wait().unwrap();
     assert_eq!(starts(place), [0; 0]);
     assert_eq!(findings(&store), []);
     index(&store, &project);
@@ -134,11 +135,11 @@ fn an_index_of_another_version_is_made_anew(place: &Place) {
     // Nothing of it is believed.
     place.raw("delete from trigram");
     assert_eq!(seqs(&store, &project, "x502y"), [502]);
-    let (passages, records) = block_on(store.unindexed(&project)).unwrap();
+    let (passages, records) = store.unindexed(&project).wait().unwrap();
     assert!(passages > 3, "{passages}");
     assert_eq!(records, 0);
     index(&store, &project);
-    assert_eq!(block_on(store.unindexed(&project)), Ok((0, 0)));
+    assert_eq!(store.unindexed(&project).wait(), Ok((0, 0)));
     assert_eq!(findings(&store), []);
     assert_eq!(seqs(&store, &project, "x502y"), [502]);
 }
@@ -147,7 +148,7 @@ fn no_number_stops_it(place: &Place) {
     let (store, project, ids) = make(place, 2);
     place.raw("update run set records = 9223372036854775807");
     assert_eq!(
-        block_on(store.unindexed(&project)).unwrap().1,
+        store.unindexed(&project).wait().unwrap().1,
         i64::MAX,
         "nobody can count so far"
     );
@@ -205,7 +206,7 @@ fn a_record_that_is_gone_is_left_out(place: &Place) {
 
 fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);
     let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
     let mut expected = Vec::new();
@@ -214,11 +215,11 @@ fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
             stream: if n == 1 { Stream::Meta } else { Stream::Stdout },
             data: format!("line x{n}y").into_bytes(),
         };
-        block_on(store.append_log(&claim, (from..=to).map(record).collect())).unwrap();
-        assert_eq!(
-            block_on(store.unindexed(&project)).unwrap().1,
-            to - from + 1
-        );
+        store
+            .append_log(&claim, (from..=to).map(record).collect())
+            .wait()
+            .unwrap();
+        assert_eq!(store.unindexed(&project).wait().unwrap().1, to - from + 1);
         index(&store, &project);
         assert_eq!(seqs(&store, &project, &format!("x{to}y")), [to]);
         expected.extend((from..=to).step_by(200));
@@ -230,7 +231,7 @@ fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
 fn no_hits_are_wanted(place: &Place) {
     let (store, project, _) = indexed(place);
     for (limit, count, more) in [(0, 0, false), (1, 1, true), (2, 2, true), (3, 3, false)] {
-        let found = block_on(store.search(&project, "line", limit, None)).unwrap();
+        let found = store.search(&project, "line", limit, None).wait().unwrap();
         assert_eq!((found.hits.len(), found.more), (count, more));
     }
 }

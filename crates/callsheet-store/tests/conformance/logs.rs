@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use callsheet_store::{Claim, LARGEST_RECORD, Record, Store, StoredRecord, Stream, block_on};
+use callsheet_store::{Claim, LARGEST_RECORD, Record, Store, StoredRecord, Stream, Wait};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -18,7 +18,7 @@ on_both!(
 );
 
 fn claimed(place: &Place, store: &Store) -> Claim {
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(store, &project, 1);
     claim(store, &project, "w", Duration::from_mins(1)).unwrap()
 }
@@ -33,7 +33,7 @@ fn record(stream: Stream, data: impl Into<Vec<u8>>) -> Record {
 fn a_log_begins_with_the_prompt(place: &Place) {
     let store = place.open();
     let claim = claimed(place, &store);
-    let append = |records| block_on(store.append_log(&claim, records));
+    let append = |records| store.append_log(&claim, records).wait();
     let said = append(vec![
         record(Stream::Stdout, "x"),
         record(Stream::Meta, "prompt"),
@@ -53,9 +53,11 @@ fn a_log_begins_with_the_prompt(place: &Place) {
         large.unwrap_err().to_string(),
         "a record of a log may have 67108864 bytes, not 67108865"
     );
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     assert_eq!(
-        block_on(store.run(&project, claim.run.id.as_str()))
+        store
+            .run(&project, claim.run.id.as_str())
+            .wait()
             .unwrap()
             .records,
         2
@@ -87,13 +89,13 @@ fn records_come_back_byte_for_byte(place: &Place) {
         record(Stream::Stdout, noise(70_000)),
     ];
     records.extend((0..200).map(|number| record(Stream::Stderr, format!("line {number}"))));
-    let seqs = block_on(store.append_log(&claim, records.clone())).unwrap();
+    let seqs = store.append_log(&claim, records.clone()).wait().unwrap();
     assert_gapless(&seqs);
     let plain = |stored: &[StoredRecord]| -> Vec<Record> {
         let back = |stored: &StoredRecord| record(stored.stream, stored.data.clone());
         stored.iter().map(back).collect()
     };
-    let since = |seq, limit, stream| block_on(store.log_since(run, seq, limit, stream)).unwrap();
+    let since = |seq, limit, stream| store.log_since(run, seq, limit, stream).wait().unwrap();
     let all = since(0, usize::MAX, None);
     assert_eq!(plain(&all), records);
     assert_eq!(since(3, 2, None), all[3..5]);
@@ -102,12 +104,12 @@ fn records_come_back_byte_for_byte(place: &Place) {
         .map(|r| r.seq)
         .collect();
     assert_eq!(stdout, [2, 4, 5]);
-    let tail = |count, stream| block_on(store.log_tail(run, count, stream)).unwrap();
+    let tail = |count, stream| store.log_tail(run, count, stream).wait().unwrap();
     assert_eq!(tail(3, None), all[202..]);
     assert_eq!(tail(2, Some(Stream::Stdout)), all[3..5]);
     assert_eq!(tail(0, None), []);
     let unknown = "0000000000000z".parse().unwrap();
-    let said = block_on(store.log_since(unknown, 0, 1, None)).unwrap_err();
+    let said = store.log_since(unknown, 0, 1, None).wait().unwrap_err();
     assert_eq!(said.to_string(), "no run `0000000000000z`");
     assert_eq!(findings(&store), []);
 }
@@ -115,18 +117,24 @@ fn records_come_back_byte_for_byte(place: &Place) {
 fn records_of_many_threads_are_numbered_through(place: &Place) {
     let store = place.open();
     let claim = claimed(place, &store);
-    block_on(store.append_log(&claim, vec![record(Stream::Meta, "prompt")])).unwrap();
+    store
+        .append_log(&claim, vec![record(Stream::Meta, "prompt")])
+        .wait()
+        .unwrap();
     thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
                 for number in 0..15 {
                     let lines = vec![record(Stream::Stdout, "x"); 1 + number % 3];
-                    block_on(store.append_log(&claim, lines)).unwrap();
+                    store.append_log(&claim, lines).wait().unwrap();
                 }
             });
         }
     });
-    let all = block_on(store.log_since(claim.run.id, 0, usize::MAX, None)).unwrap();
+    let all = store
+        .log_since(claim.run.id, 0, usize::MAX, None)
+        .wait()
+        .unwrap();
     assert_eq!(all.len(), 1 + 6 * 30);
     assert_gapless(&all.iter().map(|record| record.seq).collect::<Vec<_>>());
     assert_eq!(findings(&store), []);
@@ -151,13 +159,16 @@ fn any_records_survive(place: &Place) {
     let tried = runner.run(&batches, |batches| {
         let claim = claimed(place, &store);
         let mut wanted = vec![record(Stream::Meta, "prompt")];
-        block_on(store.append_log(&claim, wanted.clone())).unwrap();
+        store.append_log(&claim, wanted.clone()).wait().unwrap();
         for batch in batches {
             let batch: Vec<Record> = batch.into_iter().map(|(s, d)| record(s, d)).collect();
-            block_on(store.append_log(&claim, batch.clone())).unwrap();
+            store.append_log(&claim, batch.clone()).wait().unwrap();
             wanted.extend(batch);
         }
-        let back = block_on(store.log_since(claim.run.id, 0, usize::MAX, None)).unwrap();
+        let back = store
+            .log_since(claim.run.id, 0, usize::MAX, None)
+            .wait()
+            .unwrap();
         let back: Vec<Record> = back.into_iter().map(|r| record(r.stream, r.data)).collect();
         prop_assert_eq!(back, wanted);
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Access, Location, Project, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Project, Store, StoreError, Wait};
 
 use crate::place::{assert_gapless, event, findings, seqs, server};
 
@@ -69,7 +69,10 @@ impl Drop for Server {
 fn write(store: &Store, project: &Project, stop: &AtomicBool) -> (Vec<i64>, Vec<StoreError>) {
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     while !stop.load(Ordering::Relaxed) {
-        match block_on(store.append_events(project, vec![event(1), event(2)])) {
+        match store
+            .append_events(project, vec![event(1), event(2)])
+            .wait()
+        {
             Ok(seqs) => done.extend(seqs),
             Err(error) => {
                 refused.push(error);
@@ -88,7 +91,7 @@ fn work_goes_on_when_the_server_is_back() {
     let server = Server::start(&[]);
     let location = Location::parse(&server.url).unwrap();
     let store = Store::open(&location, Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let mut follower = store.follow(&project, 0).unwrap();
     let stop = AtomicBool::new(false);
     let written = thread::scope(|scope| {
@@ -101,7 +104,10 @@ fn work_goes_on_when_the_server_is_back() {
             seen.len() > 100
         });
         server.script("stop", &["immediate"]);
-        let down = block_on(store.append_events(&project, vec![event(1)])).unwrap_err();
+        let down = store
+            .append_events(&project, vec![event(1)])
+            .wait()
+            .unwrap_err();
         assert!(matches!(down, StoreError::Unavailable { .. }), "{down}");
         assert!(follower.next_within(Duration::ZERO).is_err());
         server.script("resume", &[]);

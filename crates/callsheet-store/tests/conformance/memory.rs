@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Claim, Record, Store, Stream, block_on};
+use callsheet_store::{Claim, Record, Store, Stream, Wait};
 
 use crate::place::{Place, claim};
 use crate::process::{Part, Process};
@@ -29,7 +29,7 @@ fn peak() -> usize {
 /// Streams one log in and out and says the peaks.
 pub(crate) fn stream_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let claim = claim(&store, &project, "w", Duration::from_mins(10)).unwrap();
     write(&store, &claim, 0);
     part.say(&peak().to_string());
@@ -38,13 +38,19 @@ pub(crate) fn stream_part(part: &Part) {
 
     let mut seq = 0;
     loop {
-        let page = block_on(store.log_since(claim.run.id, seq, BATCH, None)).unwrap();
+        let page = store
+            .log_since(claim.run.id, seq, BATCH, None)
+            .wait()
+            .unwrap();
         let Some(last) = page.last() else { break };
         assert!(page.iter().all(|record| record.data.len() == RECORD));
         seq = last.seq;
     }
     assert_eq!(seq, RECORDS as i64);
-    let verified = block_on(store.verify(|finding| panic!("{finding:?}"))).unwrap();
+    let verified = store
+        .verify(|finding| panic!("{finding:?}"))
+        .wait()
+        .unwrap();
     assert_eq!(verified.checked["records"], RECORDS as u64);
     part.say(&peak().to_string());
 }
@@ -63,7 +69,7 @@ fn write(store: &Store, claim: &Claim, from: usize) {
             }
         };
         let records = (batch..batch + BATCH).map(record).collect();
-        block_on(store.append_log(claim, records)).unwrap();
+        store.append_log(claim, records).wait().unwrap();
     }
 }
 
@@ -72,7 +78,7 @@ fn write(store: &Store, claim: &Claim, from: usize) {
 fn a_large_log_streams_through_with_flat_memory() {
     let place = Place::sqlite();
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);
     drop(store);
     let peaks: Vec<usize> = Process::start("stream", &place, "")

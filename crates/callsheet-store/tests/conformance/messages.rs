@@ -1,7 +1,7 @@
 //! Sealed messages: their texts are kept and found as people read them, whenever they were sealed.
 
 use callsheet::{Fingerprint, Inputs, Options, Recipe, Seal, compose};
-use callsheet_store::{Project, Store, block_on};
+use callsheet_store::{Project, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -40,7 +40,7 @@ fn sealed(joined: bool, task: &str) -> Seal {
 
 /// Returns the exact bytes of the newest prompt that carried a text.
 fn carried(store: &Store, project: &Project, text: &str) -> Option<String> {
-    let found = block_on(store.carriers(project, text, 1, None)).unwrap();
+    let found = store.carriers(project, text, 1, None).wait().unwrap();
     let carrier = found.prompts.into_iter().next()?;
     assert!(carrier.source_map.covers(&carrier.text), "{text}");
     Some(carrier.text)
@@ -48,15 +48,15 @@ fn carried(store: &Store, project: &Project, text: &str) -> Option<String> {
 
 fn messages_are_found_as_people_read_them(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for joined in [false, true] {
         let seal = sealed(
             joined,
             "Say \"hi\"\nand go on with a text that is long enough.",
         );
         let text = seal.text().unwrap();
-        let (prompt, _) = block_on(store.seal(&project, seal.clone())).unwrap();
-        assert_eq!(block_on(store.sealed(&prompt)).unwrap(), seal);
+        let (prompt, _) = store.seal(&project, seal.clone()).wait().unwrap();
+        assert_eq!(store.sealed(&prompt).wait().unwrap(), seal);
         for needle in [
             "Say \"hi\"\nand go",
             "over \\ lines\tand",
@@ -80,7 +80,7 @@ fn messages_are_found_as_people_read_them(place: &Place) {
 
 fn messages_of_an_older_layout_are_kept_and_found(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let text = include_str!("../../../callsheet/tests/sealed/contents.json");
     let older: Vec<Value> = serde_json::from_str(text).unwrap();
     for older in &older {
@@ -92,8 +92,8 @@ fn messages_of_an_older_layout_are_kept_and_found(place: &Place) {
                 .map(|text| (Fingerprint::of(text), text.as_bytes().into()))
                 .collect(),
         };
-        let (prompt, _) = block_on(store.seal(&project, seal)).unwrap();
-        let back = block_on(store.sealed(&prompt)).unwrap();
+        let (prompt, _) = store.seal(&project, seal).wait().unwrap();
+        let back = store.sealed(&prompt).wait().unwrap();
         assert_eq!(back.text().unwrap(), older["prompt"].as_str().unwrap());
         assert!(back.replay().unwrap().is_equal());
         let found = carried(&store, &project, "Do a\nand \"b\"");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use callsheet_store::{Access, Location, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
 use crate::on_both;
 use crate::place::{Place, assert_gapless, event, findings, seqs};
@@ -27,16 +27,22 @@ fn reading_makes_nothing(place: &Place) {
     assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 0);
 
     let writer = place.open();
-    let project = block_on(writer.project("demo")).unwrap();
+    let project = writer.project("demo").wait().unwrap();
     let reader = open().unwrap();
-    block_on(writer.append_events(&project, vec![event(1)])).unwrap();
+    writer
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     assert_eq!(seqs(&reader, &project), [1]);
-    let refused = block_on(reader.append_events(&project, vec![event(2)])).unwrap_err();
+    let refused = reader
+        .append_events(&project, vec![event(2)])
+        .wait()
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
         format!("the store `{}` is open for reading only", place.location())
     );
-    assert_eq!(block_on(reader.find_project("other")).unwrap(), None);
+    assert_eq!(reader.find_project("other").wait().unwrap(), None);
     drop(writer);
     assert_eq!(seqs(&reader, &project), [1]);
 }
@@ -67,8 +73,11 @@ fn a_newer_schema_is_refused(place: &Place) {
 
 fn an_older_schema_is_refused(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     drop(store);
     for found in 1..=8 {
         place.set_schema(found);
@@ -101,8 +110,11 @@ fn an_older_schema_is_refused(place: &Place) {
 pub(crate) fn open_part(part: &Part) {
     part.wait();
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(0)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(0)])
+        .wait()
+        .unwrap();
 }
 
 fn processes_migrate_at_the_same_time(place: &Place) {
@@ -114,7 +126,7 @@ fn processes_migrate_at_the_same_time(place: &Place) {
         other.finish();
     }
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let there = seqs(&store, &project);
     assert_eq!(there.len(), 6);
     assert_gapless(&there);
@@ -187,8 +199,11 @@ fn a_folder_is_made_one_level_deep_and_only_for_good() {
 fn nothing_but_the_database_is_left_behind() {
     let place = Place::sqlite();
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     seqs(&store, &project);
     let follower = store.follow(&project, 0).unwrap();
     drop((store, follower));

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use callsheet_store::{Access, Store, block_on};
+use callsheet_store::{Access, Store, Wait};
 
 use crate::place::{Place, event, seqs, skip};
 use crate::process::{Part, Process, tool};
@@ -19,8 +19,8 @@ fn chmod(path: &Path, mode: u32) {
 /// Says how many events there are, or why it cannot.
 pub(crate) fn look_part(part: &Part) {
     let told = Store::open(&part.location(), Access::Read).and_then(|store| {
-        let project = block_on(store.find_project("demo"))?.unwrap();
-        block_on(store.events_since(&project, 0, usize::MAX))
+        let project = store.find_project("demo").wait()?.unwrap();
+        store.events_since(&project, 0, usize::MAX).wait()
     });
     match told {
         Ok(events) => part.say(&events.len().to_string()),
@@ -67,8 +67,13 @@ fn bound(place: &Place, part: &str) -> Option<String> {
 fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
     let place = Place::sqlite();
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let append = |store: &Store| block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let append = |store: &Store| {
+        store
+            .append_events(&project, vec![event(1)])
+            .wait()
+            .unwrap()
+    };
     append(&store);
     drop(store);
     let folder = place.folder().join(".callsheet");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use callsheet::Event;
 use callsheet_store::{
-    Access, Claim, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, block_on,
+    Access, Claim, Finding, Id, Location, NewEvent, NewRun, Project, RunKind, Store, Wait,
 };
 use tempfile::TempDir;
 
@@ -149,7 +149,7 @@ impl Place {
             batch: None,
         };
         (0..count)
-            .map(|_| block_on(store.queue_run(project, new.clone())).unwrap())
+            .map(|_| store.queue_run(project, new.clone()).wait().unwrap())
             .collect()
     }
 }
@@ -205,19 +205,25 @@ pub(crate) fn claim(
     worker: &str,
     lease: Duration,
 ) -> Option<Claim> {
-    block_on(store.claim_queued(project, worker, lease, |_, _| true)).unwrap()
+    store
+        .claim_queued(project, worker, lease, |_, _| true)
+        .wait()
+        .unwrap()
 }
 
 /// Returns what verifying finds.
 pub(crate) fn findings(store: &Store) -> Vec<Finding> {
     let (send, receive) = std::sync::mpsc::channel();
-    block_on(store.verify(move |finding| send.send(finding).unwrap())).unwrap();
+    store
+        .verify(move |finding| send.send(finding).unwrap())
+        .wait()
+        .unwrap();
     receive.into_iter().collect()
 }
 
 /// Returns the numbers of all events of a project.
 pub(crate) fn seqs(store: &Store, project: &Project) -> Vec<i64> {
-    let events = block_on(store.events_since(project, 0, usize::MAX)).unwrap();
+    let events = store.events_since(project, 0, usize::MAX).wait().unwrap();
     events.iter().map(|event| event.seq).collect()
 }
 

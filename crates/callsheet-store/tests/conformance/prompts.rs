@@ -2,7 +2,7 @@
 
 use callsheet::inputs::Disk;
 use callsheet::{Composition, Inputs, Options, Seal, compose, recipe};
-use callsheet_store::{Project, PromptFilter, SealedPrompt, Store, StoreError, block_on};
+use callsheet_store::{Project, PromptFilter, SealedPrompt, Store, StoreError, Wait};
 use serde_json::json;
 
 use crate::on_both;
@@ -41,26 +41,26 @@ pub(crate) fn composed(files: &[(&str, &str)]) -> (Composition, Seal) {
 /// Seals a prompt with one file of that text.
 pub(crate) fn seal(store: &Store, project: &Project, text: &str) -> (SealedPrompt, bool) {
     let (_, seal) = composed(&[("task.md", text)]);
-    block_on(store.seal(project, seal)).unwrap()
+    store.seal(project, seal).wait().unwrap()
 }
 
 fn list(store: &Store, project: &Project, filter: PromptFilter) -> Vec<SealedPrompt> {
-    block_on(store.prompts(project, filter, 100)).unwrap()
+    store.prompts(project, filter, 100).wait().unwrap()
 }
 
 fn a_prompt_comes_back_byte_by_byte(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let long = "A line that comes again and again.\n".repeat(5000);
     let (composition, sealed) = composed(&[("a.md", "alpha\r\n"), ("b/é.md", &long)]);
-    let (prompt, new) = block_on(store.seal(&project, sealed.clone())).unwrap();
+    let (prompt, new) = store.seal(&project, sealed.clone()).wait().unwrap();
     assert!(new);
-    let back = block_on(store.sealed(&prompt)).unwrap();
+    let back = store.sealed(&prompt).wait().unwrap();
     assert_eq!(back, sealed);
     assert_eq!(back.text().unwrap(), composition.text);
     assert!(back.replay().unwrap().is_equal());
     assert_eq!(
-        block_on(store.prompt(&project, prompt.id.as_str())),
+        store.prompt(&project, prompt.id.as_str()).wait(),
         Ok(prompt)
     );
     assert_eq!(findings(&store), []);
@@ -68,39 +68,39 @@ fn a_prompt_comes_back_byte_by_byte(place: &Place) {
 
 fn the_same_prompt_has_one_id(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let (first, new) = seal(&store, &project, "One.");
     assert!(new);
     assert_ne!(seal(&store, &project, "Two.").0.id, first.id);
     let counted = |sql: &str| place.count(sql);
     // Composed in another folder, it has other inputs; sealed again as it is, nothing is added.
-    let back = block_on(store.sealed(&first)).unwrap();
+    let back = store.sealed(&first).wait().unwrap();
     let before = counted("select count(*) from body");
     assert_eq!(
-        block_on(store.seal(&project, back.clone())),
+        store.seal(&project, back.clone()).wait(),
         Ok((first.clone(), false))
     );
     assert_eq!(counted("select count(*) from body"), before);
     // Another project has it on its own, with the same texts.
-    let (elsewhere, new) = block_on(store.seal(&other, back)).unwrap();
+    let (elsewhere, new) = store.seal(&other, back).wait().unwrap();
     assert!(new && elsewhere.fingerprint == first.fingerprint);
     assert_eq!(counted("select count(*) from body"), before);
-    let missing = block_on(store.prompt(&other, first.id.as_str())).unwrap_err();
+    let missing = store.prompt(&other, first.id.as_str()).wait().unwrap_err();
     assert!(matches!(missing, StoreError::Unknown { .. }) || elsewhere.id == first.id);
     assert_eq!(findings(&store), []);
 }
 
 fn prompts_are_listed_by_what_went_in(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     seal(&store, &other, "Not mine.");
     let made: Vec<SealedPrompt> = (0..5)
         .map(|number| {
             let name = format!("f{}.md", number % 2);
             let (_, seal) = composed(&[(&name, &format!("text {number}"))]);
-            block_on(store.seal(&project, seal)).unwrap().0
+            store.seal(&project, seal).wait().unwrap().0
         })
         .collect();
     let mut sorted = made.clone();
@@ -112,7 +112,7 @@ fn prompts_are_listed_by_what_went_in(place: &Place) {
         ids(list(&store, &project, all.clone())),
         ids(sorted.clone())
     );
-    let first = block_on(store.prompts(&project, all.clone(), 2)).unwrap();
+    let first = store.prompts(&project, all.clone(), 2).wait().unwrap();
     let next = PromptFilter {
         before: Some(first[1].id),
         ..all.clone()
@@ -145,23 +145,27 @@ fn prompts_are_listed_by_what_went_in(place: &Place) {
     };
     assert_eq!(list(&store, &project, early).len(), 5);
     assert_eq!(
-        block_on(store.sources(&project)).unwrap(),
+        store.sources(&project).wait().unwrap(),
         ["file:f0.md", "file:f1.md"]
     );
 }
 
 fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (one, _) = seal(&store, &project, "One.");
     assert_eq!(
-        block_on(store.prompt(&project, &one.id.as_str()[..4]))
+        store
+            .prompt(&project, &one.id.as_str()[..4])
+            .wait()
             .unwrap()
             .id,
         one.id
     );
     assert_eq!(
-        block_on(store.prompt(&project, &one.id.as_str().to_uppercase()))
+        store
+            .prompt(&project, &one.id.as_str().to_uppercase())
+            .wait()
             .unwrap()
             .id,
         one.id
@@ -169,7 +173,10 @@ fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
     let (two, _) = seal(&store, &project, "Two.");
     let mut both = [one.id.to_string(), two.id.to_string()];
     both.sort();
-    let error = block_on(store.prompt(&project, &one.id.as_str()[..1])).unwrap_err();
+    let error = store
+        .prompt(&project, &one.id.as_str()[..1])
+        .wait()
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -180,21 +187,21 @@ fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
         )
     );
     for unknown in ["", "zzzz", "no such", "1m7f7k112jmxnq0"] {
-        let error = block_on(store.prompt(&project, unknown)).unwrap_err();
+        let error = store.prompt(&project, unknown).wait().unwrap_err();
         assert_eq!(error.to_string(), format!("no prompt `{unknown}`"));
     }
 }
 
 fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let shared: String = (0..200)
         .map(|n| (n * 7919 % 1000).to_string() + " ")
         .collect();
     for number in 0..20 {
         let task = format!("Task {number}.");
         let (_, seal) = composed(&[("shared.md", &shared), ("task.md", &task)]);
-        block_on(store.seal(&project, seal)).unwrap();
+        store.seal(&project, seal).wait().unwrap();
     }
     let sections = "select count(*) from body b where exists (select 1 from part a where a.body = b.key and a.roles % 2 = 1)";
     // The shared one, the list of files, and twenty tasks.
@@ -210,11 +217,11 @@ fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
 /// Makes a store with two prompts that share a text.
 fn filled(place: &Place) -> Store {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let long = "Words that are long enough to be packed, over and over. ".repeat(40);
     for task in ["One.", "Two, which is another."] {
         let (_, seal) = composed(&[("long.md", &long), ("task.md", task)]);
-        block_on(store.seal(&project, seal)).unwrap();
+        store.seal(&project, seal).wait().unwrap();
     }
     assert_eq!(findings(&store), []);
     store
@@ -305,7 +312,7 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
 
 fn odd_texts_are_kept(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let big = "x".repeat(300_000);
     let files = [
         ("empty.md", ""),
@@ -314,8 +321,8 @@ fn odd_texts_are_kept(place: &Place) {
         ("big.md", &big),
     ];
     let (composition, sealed) = composed(&files);
-    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
-    let back = block_on(store.sealed(&prompt)).unwrap();
+    let (prompt, _) = store.seal(&project, sealed).wait().unwrap();
+    let back = store.sealed(&prompt).wait().unwrap();
     assert_eq!(back.text().unwrap(), composition.text);
     assert_eq!(findings(&store), []);
 }
@@ -332,12 +339,12 @@ fn an_index_that_lost_its_contents_is_found(place: &Place) {
 
 fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (_, sealed) = composed(&[("a.md", "The same for all.")]);
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let (store, project, seal) = (place.open(), project.clone(), sealed.clone());
-            std::thread::spawn(move || block_on(store.seal(&project, seal)).unwrap())
+            std::thread::spawn(move || store.seal(&project, seal).wait().unwrap())
         })
         .collect();
     let all: Vec<_> = threads.into_iter().map(|one| one.join().unwrap()).collect();
@@ -348,8 +355,8 @@ fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
 
 fn a_prompt_belongs_to_its_project(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store.project("other").wait().unwrap();
     let (prompt, _) = seal(&store, &project, "Mine.");
     place.raw("update prompt set project = (select key from project where name = 'other')");
     let found = findings(&store);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, block_on};
+use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -30,12 +30,11 @@ fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
 
 fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let prompt = prompts::seal(&store, &project, "A task.").0.id;
     let strange = prompts::seal(&store, &other, "A task.").0.id;
-    let queue =
-        |prompt, kind, parent| block_on(store.queue_run(&project, new(prompt, kind, parent)));
+    let queue = |prompt, kind, parent| store.queue_run(&project, new(prompt, kind, parent)).wait();
     let refused = |prompt, kind, parent| queue(prompt, kind, parent).unwrap_err().to_string();
     assert_eq!(
         refused(strange, RunKind::First, None),
@@ -62,14 +61,21 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
 
     let claim = claim(&store, &project, "w", LEASE).unwrap();
     assert_eq!(claim.run.id, first);
-    assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
+    assert!(
+        store
+            .finish_run(&claim, &json!({"exit": 0}))
+            .wait()
+            .unwrap()
+    );
     let second = queue(prompt, RunKind::Continue, Some(first)).unwrap();
-    let run = block_on(store.run(&project, second.as_str())).unwrap();
+    let run = store.run(&project, second.as_str()).wait().unwrap();
     assert_eq!((run.parent, run.kind), (Some(first), RunKind::Continue));
     assert_eq!((run.state, run.attempt), (RunState::Queued, 0));
     assert_eq!((run.project.as_str(), run.prompt), ("demo", prompt));
 
-    let kinds: Vec<String> = block_on(store.events_since(&project, 0, 10))
+    let kinds: Vec<String> = store
+        .events_since(&project, 0, 10)
+        .wait()
         .unwrap()
         .into_iter()
         .map(|event| event.event.kind)
@@ -89,14 +95,14 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
 
 fn pages_go_from_new_to_old(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let mut wanted = place.queue(&store, &project, 13);
     place.queue(&store, &other, 2);
     wanted.extend(place.queue(&store, &project, 12));
     for _ in 0..5 {
         let claim = claim(&store, &project, "w", LEASE).unwrap();
-        block_on(store.finish_run(&claim, &json!(0))).unwrap();
+        store.finish_run(&claim, &json!(0)).wait().unwrap();
     }
     let pages = |state, limit| {
         let mut page = RunPage {
@@ -106,7 +112,7 @@ fn pages_go_from_new_to_old(place: &Place) {
         };
         let mut ids: Vec<Id> = Vec::new();
         loop {
-            let runs = block_on(store.runs(&project, page)).unwrap();
+            let runs = store.runs(&project, page).wait().unwrap();
             assert!(runs.len() <= limit);
             ids.extend(runs.iter().map(|run| run.id));
             match runs.last() {
@@ -126,24 +132,25 @@ fn pages_go_from_new_to_old(place: &Place) {
 
 fn a_run_is_found_by_a_unique_prefix(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 8);
     for id in &ids {
-        assert_eq!(block_on(store.run(&project, id.as_str())).unwrap().id, *id);
+        assert_eq!(store.run(&project, id.as_str()).wait().unwrap().id, *id);
         let upper = id.to_string().to_uppercase();
-        assert_eq!(block_on(store.run(&project, &upper)).unwrap().id, *id);
+        assert_eq!(store.run(&project, &upper).wait().unwrap().id, *id);
     }
     let StoreError::Unknown {
         what, candidates, ..
-    } = block_on(store.run(&project, &ids[0].as_str()[..2])).unwrap_err()
+    } = store
+        .run(&project, &ids[0].as_str()[..2])
+        .wait()
+        .unwrap_err()
     else {
         panic!("a prefix of all is ambiguous");
     };
     assert_eq!((what, candidates.len()), ("run", 5));
     for unknown in ["zzz", "", "i", "%", "1hf7yat00efp05x"] {
-        let said = block_on(store.run(&project, unknown))
-            .unwrap_err()
-            .to_string();
+        let said = store.run(&project, unknown).wait().unwrap_err().to_string();
         assert_eq!(said, format!("no run `{unknown}`"));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 
 use crate::on_both;
 use crate::place::{Place, event, findings};
@@ -171,8 +171,11 @@ const ON_SERVER: &[[&str; 4]] = &[
 
 fn a_schema_that_was_changed_is_named(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     assert_eq!(findings(&store), []);
     let mut changes: Vec<[&str; 4]> = Vec::new();
     for Change {
@@ -209,8 +212,11 @@ fn a_schema_that_was_changed_is_named(place: &Place) {
 
 fn what_is_missing_is_named_before_rows_are_read(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     let changes = [
         (
             "alter table run rename column worker to workers",

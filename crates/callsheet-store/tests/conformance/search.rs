@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Hit, HitPlace, Project, Record, Store, Stream, block_on};
+use callsheet_store::{Hit, HitPlace, Project, Record, Store, Stream, Wait};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -26,15 +26,13 @@ on_both!(
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
-    block_on(store.search(project, text, 10, None))
-        .unwrap()
-        .hits
+    store.search(project, text, 10, None).wait().unwrap().hits
 }
 
 fn words_are_found_the_best_first(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     seal(&store, &other, "The login of another project.");
     let filler = "Something else that is said here. ".repeat(40);
     let (once, _) = seal(&store, &project, &format!("{filler} A login. {filler}"));
@@ -72,7 +70,7 @@ fn words_are_found_the_best_first(place: &Place) {
 
 fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let text = "Login, login and login_form: fix src/login.rs.";
     let (often, _) = seal(&store, &project, text);
     let hit = search(&store, &project, "form").remove(0);
@@ -87,7 +85,7 @@ fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
         panic!("{hit:?}");
     };
     assert_eq!((prompts, at), (1, 23));
-    let carried = block_on(store.sealed(&often)).unwrap();
+    let carried = store.sealed(&often).wait().unwrap();
     let mut sections = carried.manifest().unwrap().sections.into_iter();
     assert!(sections.any(|one| one.fingerprint == section && one.name == "task.md"));
     // The same text in one more prompt is the same hit.
@@ -95,7 +93,7 @@ fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
         ("task.md", "Login, login and login_form: fix src/login.rs."),
         ("x.md", "x"),
     ]);
-    let (newest, _) = block_on(store.seal(&project, more)).unwrap();
+    let (newest, _) = store.seal(&project, more).wait().unwrap();
     let hit = search(&store, &project, "form").remove(0);
     let HitPlace::Prompt {
         prompt, prompts, ..
@@ -109,7 +107,7 @@ fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
 
 fn logs_are_found_once_they_are_indexed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 2);
     for id in &ids {
         let claim = claim(&store, &project, "w", Duration::from_mins(1)).unwrap();
@@ -123,15 +121,15 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
             (0..500).map(|n| record(Stream::Stdout, format!("line {n} of {id}").as_bytes())),
         );
         records.push(record(Stream::Stderr, b"a warning \xff about zebras"));
-        block_on(store.append_log(&claim, records)).unwrap();
-        block_on(store.finish_run(&claim, &json!({}))).unwrap();
+        store.append_log(&claim, records).wait().unwrap();
+        store.finish_run(&claim, &json!({})).wait().unwrap();
     }
     assert_eq!(search(&store, &project, "zebras"), []);
-    assert_eq!(block_on(store.unindexed(&project)).unwrap().1, 1004);
+    assert_eq!(store.unindexed(&project).wait().unwrap().1, 1004);
     // Everything else is found already; the index takes as much at once as it is told to.
     let mut left = vec![i64::MAX];
-    while !block_on(store.index(&project, 3000)).unwrap() {
-        left.push(block_on(store.unindexed(&project)).unwrap().0);
+    while !store.index(&project, 3000).wait().unwrap() {
+        left.push(store.unindexed(&project).wait().unwrap().0);
         assert!(left.is_sorted_by(|one, other| one > other), "{left:?}");
     }
     assert!(left.len() > 3, "{left:?}");
@@ -152,7 +150,7 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
 
 fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let long: Vec<String> = (0..30_000).map(|n| n.to_string()).collect();
     let long = long.join(" ");
     let (_, sealed) = composed(&[
@@ -160,8 +158,8 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
         ("b.md", "beta\n"),
         ("long.md", &long),
     ]);
-    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
-    let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+    let (prompt, _) = store.seal(&project, sealed).wait().unwrap();
+    let text = store.sealed(&prompt).wait().unwrap().text().unwrap();
     let across = text.find(" end").unwrap();
     let texts = [
         "alpha",
@@ -174,16 +172,16 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
         &text,
     ];
     for part in texts {
-        let found = block_on(store.carriers(&project, part, 5, None)).unwrap();
+        let found = store.carriers(&project, part, 5, None).wait().unwrap();
         let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
         assert_eq!((ids, found.more), (vec![prompt.id], false), "{part:.60}");
     }
     for absent in ["Alpha", "alpha  ", "gamma", "% _ \\ '"] {
-        let found = block_on(store.carriers(&project, absent, 5, None)).unwrap();
+        let found = store.carriers(&project, absent, 5, None).wait().unwrap();
         assert_eq!(found.prompts, [], "{absent}");
     }
     for short in ["", "a", "ab", "é"] {
-        let error = block_on(store.carriers(&project, short, 5, None)).unwrap_err();
+        let error = store.carriers(&project, short, 5, None).wait().unwrap_err();
         assert_eq!(
             error.to_string(),
             "a text that is looked for in all prompts has at least three characters"
@@ -192,7 +190,7 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
     for number in 0..8 {
         seal(&store, &project, &format!("alpha {number}"));
     }
-    let found = block_on(store.carriers(&project, "alpha", 5, None)).unwrap();
+    let found = store.carriers(&project, "alpha", 5, None).wait().unwrap();
     assert_eq!((found.prompts.len(), found.more), (5, true));
     assert!(
         found
@@ -204,22 +202,22 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
 /// What runs from a text that all prompts share into one that only an old one has.
 fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let shared: Vec<String> = (0..120).map(|n| format!("shared line {n}")).collect();
     let shared = shared.join("\n");
     let made: Vec<_> = (0..30)
         .map(|number| {
             let task = format!("Task {number} is like no other.");
             let (_, seal) = composed(&[("a.md", &shared), ("b.md", &task)]);
-            block_on(store.seal(&project, seal)).unwrap().0
+            store.seal(&project, seal).wait().unwrap().0
         })
         .collect();
     for prompt in [&made[0], &made[7], &made[29]] {
-        let text = block_on(store.sealed(prompt)).unwrap().text().unwrap();
+        let text = store.sealed(prompt).wait().unwrap().text().unwrap();
         let task = text.find("Task ").unwrap();
         for before in [3, 30, 90, 200, 900] {
             let part = &text[task - before..task + 12];
-            let found = block_on(store.carriers(&project, part, 2, None)).unwrap();
+            let found = store.carriers(&project, part, 2, None).wait().unwrap();
             let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
             assert_eq!(
                 (ids, found.more),
@@ -228,16 +226,19 @@ fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
             );
         }
     }
-    let text = block_on(store.sealed(&made[0])).unwrap().text().unwrap();
+    let text = store.sealed(&made[0]).wait().unwrap().text().unwrap();
     let end = text.find("line 119").unwrap();
-    let all = block_on(store.carriers(&project, &text[end..end + 15], 2, None)).unwrap();
+    let all = store
+        .carriers(&project, &text[end..end + 15], 2, None)
+        .wait()
+        .unwrap();
     assert_eq!((all.prompts.len(), all.more), (2, true));
 }
 
 /// Many small prompts with much the same words: the index finds exactly what reading all of them finds.
 fn the_index_finds_what_reading_everything_finds(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let words = ["one ", "two\n", "é ", "x", "--- ", "\n\n"];
     let mut dice = 0x0005_DEEC_E66D_u64;
     let mut roll = |sides: usize| {
@@ -251,8 +252,8 @@ fn the_index_finds_what_reading_everything_finds(place: &Place) {
         let mut file = || (0..roll(9)).map(|_| words[roll(6)]).collect::<String>();
         let (a, b, c) = (file(), file(), file());
         let (_, seal) = composed(&[("a.md", &a), ("b.md", &b), ("c.md", &c)]);
-        let (prompt, _) = block_on(store.seal(&project, seal)).unwrap();
-        let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+        let (prompt, _) = store.seal(&project, seal).wait().unwrap();
+        let text = store.sealed(&prompt).wait().unwrap().text().unwrap();
         texts.push((prompt.id, text));
     }
     for _ in 0..60 {
@@ -267,7 +268,7 @@ fn the_index_finds_what_reading_everything_finds(place: &Place) {
         let mut expected: Vec<_> = carrying.map(|(id, _)| *id).collect();
         expected.sort_by_key(|id| std::cmp::Reverse(*id));
         expected.dedup();
-        let found = block_on(store.carriers(&project, part, 50, None)).unwrap();
+        let found = store.carriers(&project, part, 50, None).wait().unwrap();
         let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
         assert_eq!(ids, expected, "{part:?}");
     }
@@ -275,7 +276,7 @@ fn the_index_finds_what_reading_everything_finds(place: &Place) {
 
 fn any_part_of_a_prompt_leads_to_it(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let files = [
         ("a.md", "one\ntwo\n"),
         ("b.md", ""),
@@ -284,8 +285,8 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
         ("e.md", "the end"),
     ];
     let (_, sealed) = composed(&files);
-    let (prompt, _) = block_on(store.seal(&project, sealed)).unwrap();
-    let text = block_on(store.sealed(&prompt)).unwrap().text().unwrap();
+    let (prompt, _) = store.seal(&project, sealed).wait().unwrap();
+    let text = store.sealed(&prompt).wait().unwrap().text().unwrap();
     let config = Config {
         cases: 64,
         failure_persistence: None,
@@ -298,7 +299,7 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
         let to = text.ceil_char_boundary((from + len).min(text.len()));
         let part = &text[from..to];
         if part.chars().count() >= 3 {
-            let found = block_on(store.carriers(&project, part, 5, None)).unwrap();
+            let found = store.carriers(&project, part, 5, None).wait().unwrap();
             prop_assert_eq!(found.prompts.len(), 1, "{:?}", part);
         }
         Ok(())
@@ -309,8 +310,8 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
 /// Thousands of texts that look alike, of another project and of none that holds the text.
 fn what_others_have_does_not_hide_mine(place: &Place) {
     let store = place.open();
-    let mine = block_on(store.project("mine")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let mine = store.project("mine").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let (prompt, _) = seal(&store, &mine, "the abcdef words of mine");
     for number in 0..3 {
         let names: Vec<String> = (0..500).map(|n| format!("f{n}.md")).collect();
@@ -323,9 +324,9 @@ fn what_others_have_does_not_hide_mine(place: &Place) {
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let (_, seal) = composed(&files);
-        block_on(store.seal(&other, seal)).unwrap();
+        store.seal(&other, seal).wait().unwrap();
     }
-    let found = block_on(store.carriers(&mine, "abcdef", 5, None)).unwrap();
+    let found = store.carriers(&mine, "abcdef", 5, None).wait().unwrap();
     let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
     assert_eq!((ids, found.more), (vec![prompt.id], false));
 }
@@ -344,23 +345,23 @@ fn many(numbers: std::ops::Range<usize>, text: impl Fn(usize) -> String) -> call
 
 fn one_of_mine_is_found_among_hundreds_of_others(place: &Place) {
     let store = place.open();
-    let mine = block_on(store.project("mine")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let mine = store.project("mine").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let theirs = |numbers| {
         let seal = many(numbers, |number| format!("The login of number {number}."));
-        block_on(store.seal(&other, seal)).unwrap();
+        store.seal(&other, seal).wait().unwrap();
     };
     theirs(0..60);
     let (prompt, _) = seal(&store, &mine, "The login of mine.");
     theirs(60..320);
     for is_indexed in [false, true] {
-        let found = block_on(store.search(&mine, "login", 10, None)).unwrap();
+        let found = store.search(&mine, "login", 10, None).wait().unwrap();
         let HitPlace::Prompt { prompt: found, .. } = found.hits[0].place else {
             panic!("{found:?}");
         };
         assert_eq!(found, prompt.id, "indexed: {is_indexed}");
         for project in [&mine, &other] {
-            assert!(block_on(store.index(project, usize::MAX)).unwrap());
+            assert!(store.index(project, usize::MAX).wait().unwrap());
         }
     }
 }
@@ -368,7 +369,7 @@ fn one_of_mine_is_found_among_hundreds_of_others(place: &Place) {
 /// The first of many are the first of all, whatever the index leaves out.
 fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let mut dice = 7_u64;
     let mut roll = |sides: u64| {
         dice = dice
@@ -388,9 +389,9 @@ fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
         .collect();
     for from in (0..900).step_by(300) {
         let seal = many(from..from + 300, |number| texts[number].clone());
-        block_on(store.seal(&project, seal)).unwrap();
+        store.seal(&project, seal).wait().unwrap();
     }
-    assert!(block_on(store.index(&project, usize::MAX)).unwrap());
+    assert!(store.index(&project, usize::MAX).wait().unwrap());
     for query in [
         "login",
         "login token",
@@ -398,7 +399,7 @@ fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
         "pag",
         "the login pa",
     ] {
-        let search = |limit| block_on(store.search(&project, query, limit, None)).unwrap();
+        let search = |limit| store.search(&project, query, limit, None).wait().unwrap();
         let all = search(10_000);
         assert_eq!((all.hits.len(), all.more), (900, false), "{query}");
         for limit in [1, 3, 20, 200] {
@@ -411,7 +412,7 @@ fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
 
 fn only_what_is_new_enough_is_found(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (old, _) = seal(&store, &project, "The needle of old times.");
     let mut new = old.clone();
     while new.sealed_at == old.sealed_at {
@@ -423,13 +424,22 @@ fn only_what_is_new_enough_is_found(place: &Place) {
         (Some(new.sealed_at), 1),
         (Some(new.sealed_at + 1), 0),
     ] {
-        let found = block_on(store.carriers(&project, "needle", 1000, since)).unwrap();
+        let found = store
+            .carriers(&project, "needle", 1000, since)
+            .wait()
+            .unwrap();
         let newer = found.prompts.iter().map(|one| one.prompt.sealed_at);
         assert!(newer.clone().all(|at| at >= since.unwrap_or(0)));
-        let hits = block_on(store.search(&project, "needle", 1000, since)).unwrap();
+        let hits = store
+            .search(&project, "needle", 1000, since)
+            .wait()
+            .unwrap();
         assert_eq!(hits.hits.len(), found.prompts.len());
         assert!(newer.count() >= count, "{since:?}");
     }
-    let late = block_on(store.carriers(&project, "needle", 5, Some(new.sealed_at + 1))).unwrap();
+    let late = store
+        .carriers(&project, "needle", 5, Some(new.sealed_at + 1))
+        .wait()
+        .unwrap();
     assert_eq!(late.prompts, []);
 }

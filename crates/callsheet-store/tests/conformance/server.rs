@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use callsheet_store::{Access, Location, Options, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Options, Store, StoreError, Wait};
 
 use crate::lost::Server;
 use crate::place::{Place, assert_gapless, event, seqs, server};
@@ -35,7 +35,7 @@ fn what_is_set_by_default_has_no_say() {
         create table public.event (z int); create table public.seen (how text)",
     );
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     // Even what a trigger sets within the transaction does not outlast it.
     raw(
         "create function public.weaken() returns trigger language plpgsql as $$ begin \
@@ -49,7 +49,10 @@ fn what_is_set_by_default_has_no_say() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for number in 0..10 {
-                    block_on(store.append_events(&project, vec![event(number)])).unwrap();
+                    store
+                        .append_events(&project, vec![event(number)])
+                        .wait()
+                        .unwrap();
                 }
             });
         }
@@ -91,12 +94,12 @@ fn a_database_may_have_several_stores_in_schemas_of_their_own() {
     let store = |schema: &str| {
         let url = format!("{}?schema={schema}", place.text());
         let store = open(&url, Access::Write).unwrap();
-        let project = block_on(store.project("demo")).unwrap();
+        let project = store.project("demo").wait().unwrap();
         (store, project)
     };
     let (one, here) = store("one");
     let (two, there) = store("two");
-    block_on(one.append_events(&here, vec![event(1)])).unwrap();
+    one.append_events(&here, vec![event(1)]).wait().unwrap();
     assert_eq!(seqs(&one, &here), [1]);
     assert!(seqs(&two, &there).is_empty());
     for access in [Access::Read, Access::Existing] {
@@ -112,8 +115,11 @@ fn an_older_store_among_the_tables_of_others_is_refused() {
     };
     let elsewhere = format!("{}?schema=public", place.text());
     let store = open(&elsewhere, Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
-    block_on(store.append_events(&project, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1)])
+        .wait()
+        .unwrap();
     drop(store);
     place.raw("update public.callsheet_schema set version = 5");
     for access in [Access::Read, Access::Existing, Access::Write] {
@@ -135,7 +141,7 @@ fn an_older_store_among_the_tables_of_others_is_refused() {
     let missing = Store::open(&place.location(), Access::Read).unwrap_err();
     assert!(matches!(missing, StoreError::Unknown { .. }), "{missing}");
     let store = place.open();
-    let here = block_on(store.project("demo")).unwrap();
+    let here = store.project("demo").wait().unwrap();
     assert!(seqs(&store, &here).is_empty());
     place.raw("update public.callsheet_schema set version = 5");
     drop(place.open());
@@ -186,13 +192,13 @@ fn a_crowd_waits_for_its_turn() {
             let url = &url;
             scope.spawn(move || {
                 let store = open(url, Access::Write).unwrap();
-                let project = block_on(store.project("demo")).unwrap();
+                let project = store.project("demo").wait().unwrap();
                 prompts::seal(&store, &project, &format!("Task {number}."));
             });
         }
     });
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     assert_eq!(seqs(&store, &project).len(), 30);
     drop(store);
     place.raw(&format!("drop owned by {role}"));
@@ -206,7 +212,7 @@ fn a_lock_that_is_passed_on_is_waited_for() {
     };
     let options = Options::default().busy_timeout(Duration::from_secs(1));
     let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     // Those who seal wait for each other, one after the other; together they take longer than anybody waits for one.
     let hold = "begin; select pg_advisory_xact_lock(7227201901); select pg_sleep(0.2); commit";
     let mut clients: Vec<_> = (0..12).map(|_| place.client()).collect();

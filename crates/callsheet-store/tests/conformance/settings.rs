@@ -1,6 +1,6 @@
 //! Settings: one value per name and project.
 
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::on_both;
@@ -13,30 +13,36 @@ on_both!(
 
 fn settings_are_kept_per_project(place: &Place) {
     let store = place.open();
-    let one = block_on(store.project("one")).unwrap();
-    let two = block_on(store.project("two")).unwrap();
+    let one = store.project("one").wait().unwrap();
+    let two = store.project("two").wait().unwrap();
     let name = "scope.defaultExclude";
-    let get = |project| block_on(store.setting(project, name)).unwrap();
+    let get = |project| store.setting(project, name).wait().unwrap();
     assert_eq!(get(&one), None);
     for value in [
         json!(["a/**"]),
         json!({"b": [1.5, null, "ü\0"]}),
         json!(null),
     ] {
-        block_on(store.set_setting(&one, name, &value)).unwrap();
+        store.set_setting(&one, name, &value).wait().unwrap();
         assert_eq!(get(&one), Some(value));
     }
     assert_eq!(get(&two), None);
-    block_on(store.set_setting(&one, "dod.requiredChecks", &json!([]))).unwrap();
+    store
+        .set_setting(&one, "dod.requiredChecks", &json!([]))
+        .wait()
+        .unwrap();
     assert_eq!(
-        block_on(store.settings(&one)).unwrap(),
+        store.settings(&one).wait().unwrap(),
         [
             ("dod.requiredChecks".to_owned(), json!([])),
             (name.to_owned(), json!(null)),
         ]
     );
-    assert_eq!(block_on(store.settings(&two)).unwrap(), []);
-    let refused = block_on(store.set_setting(&one, "Scope", &json!(1))).unwrap_err();
+    assert_eq!(store.settings(&two).wait().unwrap(), []);
+    let refused = store
+        .set_setting(&one, "Scope", &json!(1))
+        .wait()
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
         "`Scope` is no name of a setting; one reads like `scope.defaultExclude`"
@@ -46,7 +52,7 @@ fn settings_are_kept_per_project(place: &Place) {
 
 fn a_setting_is_changed_with_nobody_in_between(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("one")).unwrap();
+    let project = store.project("one").wait().unwrap();
     let name = "accounts.standing";
     let count = |value: Option<serde_json::Value>| {
         let before = value.and_then(|value| value.as_i64()).unwrap_or(0);
@@ -56,14 +62,17 @@ fn a_setting_is_changed_with_nobody_in_between(place: &Place) {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..10 {
-                    block_on(store.change_setting(&project, name, count)).unwrap();
+                    store.change_setting(&project, name, count).wait().unwrap();
                 }
             });
         }
     });
-    block_on(store.change_setting(&project, name, |_| None)).unwrap();
+    store
+        .change_setting(&project, name, |_| None)
+        .wait()
+        .unwrap();
     assert_eq!(
-        block_on(store.setting(&project, name)).unwrap(),
+        store.setting(&project, name).wait().unwrap(),
         Some(json!(40))
     );
     assert_eq!(findings(&store), []);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use callsheet_store::{Access, Location, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
 use crate::place::{Place, event, seqs};
 
@@ -93,8 +93,8 @@ fn a_server_that_falls_silent_is_told_and_work_goes_on() {
     );
     let location = Location::parse(&url).unwrap();
     let store = Store::open(&location, Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
-    let append = || block_on(store.append_events(&project, vec![event(1)]));
+    let project = store.project("demo").wait().unwrap();
+    let append = || store.append_events(&project, vec![event(1)]).wait();
     append().unwrap();
     between.is_silent.store(true, Ordering::Relaxed);
     assert_eq!(

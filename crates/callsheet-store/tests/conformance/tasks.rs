@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use callsheet_store::{
-    Claim, Id, NewRun, NewTask, Project, RunKind, Store, StoreError, Task, block_on,
+    Claim, Id, NewRun, NewTask, Project, RunKind, Store, StoreError, Task, Wait,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -39,7 +39,7 @@ pub(crate) fn add(store: &Store, project: &Project, title: &str, depends: &[Id])
         body: json!({"description": title, "write_scope": ["src/**"]}),
         depends: depends.to_vec(),
     };
-    block_on(store.add_task(project, task)).unwrap()
+    store.add_task(project, task).wait().unwrap()
 }
 
 /// Makes a run of a task that can be queued.
@@ -74,15 +74,20 @@ pub(crate) fn finished_free(store: &Store, project: &Project) -> Id {
 }
 
 fn finish(store: &Store, project: &Project, new: NewRun) -> Id {
-    let claim = block_on(store.start_run(project, new, "w", LONG, |_| Ok(())));
+    let claim = store.start_run(project, new, "w", LONG, |_| Ok(())).wait();
     let claim: Claim = claim.unwrap().unwrap();
-    assert!(block_on(store.finish_run(&claim, &json!({"exit": 0}))).unwrap());
+    assert!(
+        store
+            .finish_run(&claim, &json!({"exit": 0}))
+            .wait()
+            .unwrap()
+    );
     claim.run.id
 }
 
 fn demo(place: &Place) -> (Store, Project) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     (store, project)
 }
 
@@ -91,24 +96,24 @@ fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 }
 
 fn task(store: &Store, project: &Project, id: Id) -> Task {
-    block_on(store.task(project, id.as_str())).unwrap()
+    store.task(project, id.as_str()).wait().unwrap()
 }
 
 fn a_task_comes_back_as_it_was_added(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
-    assert_eq!(block_on(store.tasks(&project)), Ok(vec![]));
+    let other = store.project("other").wait().unwrap();
+    assert_eq!(store.tasks(&project).wait(), Ok(vec![]));
     let first = add(&store, &project, "Log in ‹safely›", &[]);
     let new = NewTask {
         title: "Second".to_owned(),
         body: json!({"description": "a\u{0}\nb", "price": 0.1, "deep": [[{"a": null}]]}),
         depends: vec![first],
     };
-    let second = block_on(store.add_task(&project, new.clone())).unwrap();
+    let second = store.add_task(&project, new.clone()).wait().unwrap();
     add(&store, &other, "Elsewhere", &[]);
     let third = add(&store, &project, "Third", &[second, first]);
 
-    let tasks = block_on(store.tasks(&project)).unwrap();
+    let tasks = store.tasks(&project).wait().unwrap();
     let ids: Vec<Id> = tasks.iter().map(|task| task.id).collect();
     assert_eq!(ids, [first, second, third]);
     assert_eq!(tasks[0].title, "Log in ‹safely›");
@@ -122,7 +127,7 @@ fn a_task_comes_back_as_it_was_added(place: &Place) {
     for found in tasks {
         assert_eq!(task(&store, &project, found.id), found);
     }
-    let told = block_on(store.events_since(&project, 1, 1)).unwrap();
+    let told = store.events_since(&project, 1, 1).wait().unwrap();
     let told = &told[0];
     assert_eq!((told.event.kind.as_str(), told.run), ("task:added", None));
     assert_eq!(
@@ -133,7 +138,7 @@ fn a_task_comes_back_as_it_was_added(place: &Place) {
         })
     );
     assert_eq!(findings(&store), []);
-    let verified = block_on(store.verify(|_| ())).unwrap();
+    let verified = store.verify(|_| ()).wait().unwrap();
     assert_eq!(
         (verified.checked["tasks"], verified.checked["dependencies"]),
         (4, 3)
@@ -142,28 +147,31 @@ fn a_task_comes_back_as_it_was_added(place: &Place) {
 
 fn a_task_is_found_by_a_unique_prefix(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let ids: Vec<Id> = (0..7)
         .map(|n| add(&store, &project, &format!("Task {n}"), &[]))
         .collect();
     for id in &ids {
         let upper = id.to_string().to_uppercase();
-        assert_eq!(block_on(store.task(&project, &upper)).unwrap().id, *id);
+        assert_eq!(store.task(&project, &upper).wait().unwrap().id, *id);
         assert_eq!(
-            refused(block_on(store.task(&other, id.as_str()))),
+            refused(store.task(&other, id.as_str()).wait()),
             format!("no task `{id}`")
         );
     }
     let StoreError::Unknown {
         what, candidates, ..
-    } = block_on(store.task(&project, &ids[0].as_str()[..2])).unwrap_err()
+    } = store
+        .task(&project, &ids[0].as_str()[..2])
+        .wait()
+        .unwrap_err()
     else {
         panic!("a prefix of all is ambiguous");
     };
     assert_eq!((what, candidates.len()), ("task", 5));
     for unknown in ["zzz", "", "%"] {
         assert_eq!(
-            refused(block_on(store.task(&project, unknown))),
+            refused(store.task(&project, unknown).wait()),
             format!("no task `{unknown}`")
         );
     }
@@ -171,7 +179,7 @@ fn a_task_is_found_by_a_unique_prefix(place: &Place) {
 
 fn a_task_that_cannot_be_is_refused(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let first = add(&store, &project, "First", &[]);
     let strange = add(&store, &other, "Strange", &[]);
     let before = seqs(&store, &project).len();
@@ -181,7 +189,7 @@ fn a_task_that_cannot_be_is_refused(place: &Place) {
             body: Value::Null,
             depends: depends.to_vec(),
         };
-        refused(block_on(store.add_task(&project, task)))
+        refused(store.add_task(&project, task).wait())
     };
     assert_eq!(ask(" \n", &[]), "a task needs a title");
     assert_eq!(
@@ -192,45 +200,42 @@ fn a_task_that_cannot_be_is_refused(place: &Place) {
     let twice = ask("Second", &[first, first]);
     let (_, rest) = twice.split_at("task `".len() + 14);
     assert_eq!(rest, format!("` already depends on `{first}`"));
-    assert_eq!(block_on(store.tasks(&project)).unwrap().len(), 1);
+    assert_eq!(store.tasks(&project).wait().unwrap().len(), 1);
     assert_eq!(seqs(&store, &project).len(), before);
     let new = run_of(&store, &project, strange);
     assert_eq!(
-        refused(block_on(store.queue_run(&project, new))),
+        refused(store.queue_run(&project, new).wait()),
         format!("no task `{strange}`")
     );
     assert_eq!(
-        refused(block_on(store.runs_of_task(&project, strange))),
+        refused(store.runs_of_task(&project, strange).wait()),
         format!("no task `{strange}`")
     );
 }
 
 fn a_cancelled_task_stays_cancelled(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let id = add(&store, &project, "First", &[]);
     let done = finished(&store, &project, id);
-    assert_eq!(block_on(store.cancel_task(&project, id)), Ok(true));
+    assert_eq!(store.cancel_task(&project, id).wait(), Ok(true));
     let cancelled = task(&store, &project, id);
     assert!(cancelled.cancelled_at.unwrap() >= cancelled.created_at);
-    assert_eq!(block_on(store.cancel_task(&project, id)), Ok(false));
+    assert_eq!(store.cancel_task(&project, id).wait(), Ok(false));
     assert_eq!(task(&store, &project, id), cancelled);
     let new = run_of(&store, &project, id);
     let why = format!("task `{id}` is cancelled");
-    assert_eq!(
-        refused(block_on(store.queue_run(&project, new.clone()))),
-        why
-    );
+    assert_eq!(refused(store.queue_run(&project, new.clone()).wait()), why);
     let started = store.start_run(&project, new, "w", LONG, |_| Ok(()));
-    assert_eq!(refused(block_on(started)), why);
-    let runs = block_on(store.runs_of_task(&project, id)).unwrap();
+    assert_eq!(refused(started.wait()), why);
+    let runs = store.runs_of_task(&project, id).wait().unwrap();
     assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), [done]);
-    let events = block_on(store.events_since(&project, 0, usize::MAX)).unwrap();
+    let events = store.events_since(&project, 0, usize::MAX).wait().unwrap();
     let told = events.iter().filter(|it| it.event.kind == "task:cancelled");
     let told: Vec<&str> = told.map(|it| it.event.message()).collect();
     assert_eq!(told, [format!("task {id} is cancelled")]);
     assert_eq!(
-        refused(block_on(store.cancel_task(&other, id))),
+        refused(store.cancel_task(&other, id).wait()),
         format!("no task `{id}`")
     );
     assert_eq!(findings(&store), []);
@@ -238,29 +243,31 @@ fn a_cancelled_task_stays_cancelled(place: &Place) {
 
 fn dependencies_are_added_and_removed(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| add(&store, &project, title, &[]));
     let strange = add(&store, &other, "c", &[]);
-    assert_eq!(block_on(store.add_dependency(&project, a, b)), Ok(()));
+    assert_eq!(store.add_dependency(&project, a, b).wait(), Ok(()));
     assert_eq!(task(&store, &project, a).depends, [b]);
     assert_eq!(task(&store, &project, b).depends, []);
     let twice = store.add_dependency(&project, a, b);
     assert_eq!(
-        refused(block_on(twice)),
+        refused(twice.wait()),
         format!("task `{a}` already depends on `{b}`")
     );
     for (task, on) in [(a, strange), (strange, a)] {
         let unknown = format!("no task `{strange}`");
         let added = store.add_dependency(&project, task, on);
-        assert_eq!(refused(block_on(added)), unknown);
+        assert_eq!(refused(added.wait()), unknown);
         let removed = store.remove_dependency(&project, task, on);
-        assert_eq!(refused(block_on(removed)), unknown);
+        assert_eq!(refused(removed.wait()), unknown);
     }
-    assert_eq!(block_on(store.remove_dependency(&project, b, a)), Ok(false));
-    assert_eq!(block_on(store.remove_dependency(&project, a, b)), Ok(true));
-    assert_eq!(block_on(store.remove_dependency(&project, a, b)), Ok(false));
+    assert_eq!(store.remove_dependency(&project, b, a).wait(), Ok(false));
+    assert_eq!(store.remove_dependency(&project, a, b).wait(), Ok(true));
+    assert_eq!(store.remove_dependency(&project, a, b).wait(), Ok(false));
     assert_eq!(task(&store, &project, a).depends, []);
-    let told: Vec<(String, String)> = block_on(store.events_since(&project, 2, 9))
+    let told: Vec<(String, String)> = store
+        .events_since(&project, 2, 9)
+        .wait()
         .unwrap()
         .iter()
         .map(|it| (it.event.kind.clone(), it.event.message().to_owned()))
@@ -286,7 +293,7 @@ fn a_cycle_is_refused_with_its_path(place: &Place) {
     let a = add(&store, &project, "a", &[]);
     let b = add(&store, &project, "b", &[a]);
     let c = add(&store, &project, "c", &[b]);
-    let depend = |task, on| refused(block_on(store.add_dependency(&project, task, on)));
+    let depend = |task, on| refused(store.add_dependency(&project, task, on).wait());
     assert_eq!(depend(a, a), format!("task `{a}` cannot depend on itself"));
     assert_eq!(
         depend(a, c),
@@ -294,8 +301,8 @@ fn a_cycle_is_refused_with_its_path(place: &Place) {
             "task `{a}` cannot depend on `{c}`, because that closes a cycle: `{a}` → `{c}` → `{b}` → `{a}`"
         )
     );
-    block_on(store.remove_dependency(&project, b, a)).unwrap();
-    assert_eq!(block_on(store.add_dependency(&project, a, c)), Ok(()));
+    store.remove_dependency(&project, b, a).wait().unwrap();
+    assert_eq!(store.add_dependency(&project, a, c).wait(), Ok(()));
     assert_eq!(findings(&store), []);
 }
 
@@ -326,7 +333,7 @@ fn any_dependencies_are_without_cycles(place: &Place) {
     let tried = runner.run(&steps, |steps| {
         number.set(number.get() + 1);
         let name = format!("p{}", number.get());
-        let project = block_on(store.project(&name)).unwrap();
+        let project = store.project(&name).wait().unwrap();
         let ids: Vec<Id> = (0..TASKS)
             .map(|n| add(&store, &project, &format!("t{n}"), &[]))
             .collect();
@@ -335,17 +342,17 @@ fn any_dependencies_are_without_cycles(place: &Place) {
             let (a, b) = (ids[task], ids[on]);
             if adds {
                 let fits = !edges.contains(&(task, on)) && !leads(&edges, on, task);
-                let added = block_on(store.add_dependency(&project, a, b));
+                let added = store.add_dependency(&project, a, b).wait();
                 prop_assert_eq!(added.is_ok(), fits, "{:?}", added);
                 edges.extend(fits.then_some((task, on)));
             } else {
                 let was = edges.remove(&(task, on));
-                prop_assert_eq!(block_on(store.remove_dependency(&project, a, b)), Ok(was));
+                prop_assert_eq!(store.remove_dependency(&project, a, b).wait(), Ok(was));
             }
         }
         let mut wanted: Vec<(Id, Id)> = edges.iter().map(|(a, b)| (ids[*a], ids[*b])).collect();
         wanted.sort();
-        let tasks = block_on(store.tasks(&project)).unwrap();
+        let tasks = store.tasks(&project).wait().unwrap();
         let mut found: Vec<(Id, Id)> = tasks
             .iter()
             .flat_map(|task| task.depends.iter().map(|on| (task.id, *on)))
@@ -373,7 +380,7 @@ fn dependencies_of_many_threads_are_without_cycles(place: &Place) {
                 scope.spawn(move || {
                     let add = |step: usize| {
                         let (task, on) = ((start + step) % TASKS, (start + step + 1) % TASKS);
-                        block_on(store.add_dependency(project, ids[task], ids[on]))
+                        store.add_dependency(project, ids[task], ids[on]).wait()
                     };
                     barrier.wait();
                     (0..TASKS).filter(|step| add(*step).is_ok()).count()
@@ -391,8 +398,12 @@ fn a_task_has_one_open_run(place: &Place) {
     let (store, project) = demo(place);
     let id = add(&store, &project, "a", &[]);
     let new = run_of(&store, &project, id);
-    let queue = || block_on(store.queue_run(&project, new.clone()));
-    let start = || block_on(store.start_run(&project, new.clone(), "w", LONG, |_| Ok(())));
+    let queue = || store.queue_run(&project, new.clone()).wait();
+    let start = || {
+        store
+            .start_run(&project, new.clone(), "w", LONG, |_| Ok(()))
+            .wait()
+    };
     let first = queue().unwrap();
     let why = |run| format!("task `{id}` has a run that is not over: `{run}`");
     assert_eq!(refused(queue()), why(first));
@@ -400,43 +411,43 @@ fn a_task_has_one_open_run(place: &Place) {
     let held = claim(&store, &project, "w", LONG).unwrap();
     assert_eq!((held.run.id, held.run.task), (first, Some(id)));
     assert_eq!(refused(queue()), why(first));
-    assert!(block_on(store.finish_run(&held, &json!(0))).unwrap());
+    assert!(store.finish_run(&held, &json!(0)).wait().unwrap());
 
     let second = queue().unwrap();
-    assert!(block_on(store.request_stop(second)).unwrap());
+    assert!(store.request_stop(second).wait().unwrap());
     let third = start().unwrap().unwrap().run.id;
     assert_eq!(refused(queue()), why(third));
-    let runs = block_on(store.runs_of_task(&project, id)).unwrap();
+    let runs = store.runs_of_task(&project, id).wait().unwrap();
     assert_eq!(
         runs.iter().map(|run| run.id).collect::<Vec<_>>(),
         [first, second, third]
     );
-    let told = block_on(store.events_of_run(third, 0, 1)).unwrap();
+    let told = store.events_of_run(third, 0, 1).wait().unwrap();
     assert_eq!(told[0].event.payload["task"], id.as_str());
     // What may run is asked first, and a task that is taken changes nothing.
     let no = |_: &[callsheet_store::Run]| Err("full".to_owned());
-    let full = block_on(store.start_run(&project, new.clone(), "w", LONG, no));
+    let full = store.start_run(&project, new.clone(), "w", LONG, no).wait();
     assert_eq!(full, Ok(Err("full".to_owned())));
     assert_eq!(findings(&store), []);
 }
 
 fn runs_of_tasks_are_told_apart(place: &Place) {
     let (store, project) = demo(place);
-    let other = block_on(store.project("other")).unwrap();
+    let other = store.project("other").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| add(&store, &project, title, &[]));
     let elsewhere = add(&store, &other, "c", &[]);
     finished(&store, &other, elsewhere);
     let free = place.queue(&store, &project, 1)[0];
     let runs = [a, b, a].map(|task| (finished(&store, &project, task), task));
-    let all = block_on(store.runs_of_tasks(&project)).unwrap();
+    let all = store.runs_of_tasks(&project).wait().unwrap();
     let all: Vec<(Id, Id)> = all.iter().map(|run| (run.id, run.task.unwrap())).collect();
     assert_eq!(all, runs);
-    let of_a = block_on(store.runs_of_task(&project, a)).unwrap();
+    let of_a = store.runs_of_task(&project, a).wait().unwrap();
     assert_eq!(
         of_a.iter().map(|run| run.id).collect::<Vec<_>>(),
         [runs[0].0, runs[2].0]
     );
-    let run = block_on(store.run(&project, free.as_str())).unwrap();
+    let run = store.run(&project, free.as_str()).wait().unwrap();
     assert_eq!(run.task, None);
     assert_eq!(findings(&store), []);
 }
@@ -455,10 +466,10 @@ fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
             let (store, new) = (&stores[number], new.clone());
             barrier.wait();
             if (number + round).is_multiple_of(2) {
-                block_on(store.queue_run(&project, new))
+                store.queue_run(&project, new).wait()
             } else {
                 let started = store.start_run(&project, new, "w", LONG, |_| Ok(()));
-                block_on(started).map(|claim| claim.unwrap().run.id)
+                started.wait().map(|claim| claim.unwrap().run.id)
             }
         };
         let told: Vec<Result<Id, StoreError>> = thread::scope(|scope| {
@@ -477,15 +488,15 @@ fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
         let why = format!("task `{id}` has a run that is not over: `{run}`");
         let lost = told.into_iter().filter_map(Result::err);
         assert!(lost.into_iter().all(|error| error.to_string() == why));
-        let running = block_on(store.running(&project)).unwrap();
+        let running = store.running(&project).wait().unwrap();
         let held = match running.first() {
-            Some(run) => block_on(store.take_over(run, "w", LONG)).unwrap(),
+            Some(run) => store.take_over(run, "w", LONG).wait().unwrap(),
             None => claim(&store, &project, "w", LONG),
         };
-        assert!(block_on(store.finish_run(&held.unwrap(), &json!(0))).unwrap());
+        assert!(store.finish_run(&held.unwrap(), &json!(0)).wait().unwrap());
     }
     assert_eq!(
-        block_on(store.runs_of_task(&project, id)).unwrap().len(),
+        store.runs_of_task(&project, id).wait().unwrap().len(),
         ROUNDS
     );
     assert_gapless(&seqs(&store, &project));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use callsheet_store::{Access, Location, Store, block_on};
+use callsheet_store::{Access, Location, Store, Wait};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
@@ -98,10 +98,13 @@ impl Asked<'_> {
             Ok(store) => store,
             Err(error) => return self.nameless(&error.to_string()),
         };
-        let project = block_on(store.project("demo")).unwrap();
+        let project = store.project("demo").wait().unwrap();
         let mut follower = store.follow(&project, 0).unwrap();
-        block_on(store.append_events(&project, vec![event(1)])).unwrap();
-        block_on(follower.next()).unwrap();
+        store
+            .append_events(&project, vec![event(1)])
+            .wait()
+            .unwrap();
+        follower.next().wait().unwrap();
         let sql = "select coalesce(s.version, 'plain') from pg_stat_activity a join pg_stat_ssl s using (pid) \
             where a.application_name = $1";
         let mut client = client(&self.server.url);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use callsheet_store::{Keep, NewRun, Project, RunKind, Store, StoreError, block_on};
+use callsheet_store::{Keep, NewRun, Project, RunKind, Store, StoreError, Wait};
 
 use crate::on_both;
 use crate::place::{Place, findings};
@@ -31,7 +31,7 @@ fn noise(seed: usize) -> String {
 
 /// Every sealer has new texts in places that all of them have, and some that others seal at the same time.
 fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
-    let project = block_on(place.open().project("demo")).unwrap();
+    let project = place.open().project("demo").wait().unwrap();
     let barrier = Arc::new(Barrier::new(SEALERS));
     let sealer = |number: usize| {
         let (store, project) = (place.open(), project.clone());
@@ -51,7 +51,7 @@ fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
                     .collect();
                 let (_, seal) = composed(&files);
                 barrier.wait();
-                block_on(store.seal(&project, seal))?;
+                store.seal(&project, seal).wait()?;
             }
             Ok(())
         }
@@ -76,11 +76,11 @@ fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
 /// Whoever queues a run of a prompt finds it whole, or not at all.
 fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     for round in 0..10 {
         let made = |n: usize| {
             let (_, seal) = composed(&[("a.md", &format!("prompt {n} of round {round}"))]);
-            block_on(store.seal(&project, seal)).unwrap().0
+            store.seal(&project, seal).wait().unwrap().0
         };
         let prompts: Vec<_> = (0..3).map(made).collect();
         let collector = collector(place, &project);
@@ -93,8 +93,8 @@ fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
                 task: None,
                 batch: None,
             };
-            match block_on(store.queue_run(&project, new)) {
-                Ok(_) => assert!(block_on(store.sealed(prompt)).is_ok()),
+            match store.queue_run(&project, new).wait() {
+                Ok(_) => assert!(store.sealed(prompt).wait().is_ok()),
                 Err(error) => assert_eq!(error.to_string(), format!("no prompt `{}`", prompt.id)),
             }
         }
@@ -106,6 +106,6 @@ fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
 fn collector(place: &Place, project: &Project) -> thread::JoinHandle<()> {
     let (store, project): (Store, Project) = (place.open(), project.clone());
     thread::spawn(move || {
-        block_on(store.collect(&project, Keep::default())).unwrap();
+        store.collect(&project, Keep::default()).wait().unwrap();
     })
 }

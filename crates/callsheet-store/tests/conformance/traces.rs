@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use callsheet_store::{Access, Location, Store, StoreError, block_on};
+use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
 use crate::place::{Place, assert_gapless, event, findings, seqs};
 use crate::process::{Part, Process};
@@ -15,10 +15,13 @@ const EVENTS: usize = 9;
 /// Stores something and stays until it is killed or told to go.
 pub(crate) fn hold_part(part: &Part) {
     let store = part.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     prompts::seal(&store, &project, "A task.");
     for number in 1..EVENTS {
-        block_on(store.append_events(&project, vec![event(number as i64)])).unwrap();
+        store
+            .append_events(&project, vec![event(number as i64)])
+            .wait()
+            .unwrap();
     }
     part.say("stored");
     part.wait();
@@ -86,7 +89,7 @@ fn assert_refused(file: &Path, why: &str) {
 #[track_caller]
 fn assert_whole(file: &Path) {
     let store = Store::open(&Location::Sqlite(file.to_owned()), Access::Write).unwrap();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let there = seqs(&store, &project);
     assert_eq!(there.len(), EVENTS);
     assert_gapless(&there);

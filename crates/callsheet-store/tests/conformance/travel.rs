@@ -6,8 +6,7 @@ use std::time::Duration;
 use callsheet::redact::{Key, Redactor};
 use callsheet::{Event, Fingerprint};
 use callsheet_store::{
-    Bundle, Bundled, Claim, Id, NewRun, Project, Record, RunKind, Store, StoredRecord, Stream,
-    block_on,
+    Bundle, Bundled, Claim, Id, NewRun, Project, Record, RunKind, Store, StoredRecord, Stream, Wait,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +43,9 @@ fn start(store: &Store, project: &Project, parent: Option<Id>) -> Claim {
         task: None,
         batch: None,
     };
-    block_on(store.start_run(project, run, "w", LEASE, |_| Ok(())))
+    store
+        .start_run(project, run, "w", LEASE, |_| Ok(()))
+        .wait()
         .unwrap()
         .unwrap()
 }
@@ -59,10 +60,10 @@ fn finished(store: &Store, project: &Project, parent: Option<Id>, output: Vec<Re
         ("text", json!("ä\u{0}")),
     ];
     let events = vec![(Some(0), Event::new("agent:text", facts, "it spoke"))];
-    block_on(store.append_output(&claim, records, events)).unwrap();
-    block_on(store.request_stop(claim.run.id)).unwrap();
+    store.append_output(&claim, records, events).wait().unwrap();
+    store.request_stop(claim.run.id).wait().unwrap();
     let outcome = json!({"status": "succeeded", "cost": 1e-7});
-    assert!(block_on(store.finish_run(&claim, &outcome)).unwrap());
+    assert!(store.finish_run(&claim, &outcome).wait().unwrap());
     claim.run.id
 }
 
@@ -85,8 +86,11 @@ pub(crate) fn bundle(
     let mut bundle = Bundle::default();
     for id in runs {
         let mut bundled = store.bundled_run(project, *id, redactor).unwrap();
-        let prompt = block_on(store.prompt(project, bundled.run.prompt.as_str())).unwrap();
-        let seal = block_on(store.sealed(&prompt)).unwrap();
+        let prompt = store
+            .prompt(project, bundled.run.prompt.as_str())
+            .wait()
+            .unwrap();
+        let seal = store.sealed(&prompt).wait().unwrap();
         let sealed = Bundled::new(prompt.sealed_at, seal);
         bundled.run.prompt = sealed.id;
         bundle.prompts.push(sealed);
@@ -111,27 +115,27 @@ pub(crate) fn import(
 ) -> Result<Vec<(Id, bool)>, String> {
     let source = Cursor::new(bytes.to_vec());
     let bundle = Bundle::read("x", bytes).unwrap();
-    let imported = block_on(store.import_from(project, bundle, "x", source));
+    let imported = store.import_from(project, bundle, "x", source).wait();
     imported
         .map(|it| it.runs)
         .map_err(|error| error.to_string())
 }
 
 fn log(store: &Store, run: Id) -> Vec<StoredRecord> {
-    block_on(store.log_since(run, 0, usize::MAX, None)).unwrap()
+    store.log_since(run, 0, usize::MAX, None).wait().unwrap()
 }
 
 /// Returns the events of a run, but for their numbers.
 fn told(store: &Store, run: Id) -> Vec<(i64, Event)> {
-    let events = block_on(store.events_of_run(run, 0, usize::MAX)).unwrap();
+    let events = store.events_of_run(run, 0, usize::MAX).wait().unwrap();
     events.into_iter().map(|it| (it.at, it.event)).collect()
 }
 
 fn a_run_travels_whole_and_once(place: &Place) {
     let (home, away) = (place.open(), Place::sqlite());
     let away = away.open();
-    let from = block_on(home.project("demo")).unwrap();
-    let to = block_on(away.project("other")).unwrap();
+    let from = home.project("demo").wait().unwrap();
+    let to = away.project("other").wait().unwrap();
     let first = finished(&home, &from, None, output());
     let second = finished(&home, &from, Some(first), vec![]);
     let bytes = written(&home, &from, &[second, first, second]);
@@ -142,8 +146,8 @@ fn a_run_travels_whole_and_once(place: &Place) {
         Ok(vec![(first, true), (second, true)])
     );
     for id in [first, second] {
-        let mut here = block_on(away.run(&to, id.as_str())).unwrap();
-        let there = block_on(home.run(&from, id.as_str())).unwrap();
+        let mut here = away.run(&to, id.as_str()).wait().unwrap();
+        let there = home.run(&from, id.as_str()).wait().unwrap();
         assert!(here.imported_at.take().is_some());
         here.project.clone_from(&there.project);
         assert_eq!(here, there);
@@ -173,10 +177,10 @@ fn a_run_travels_whole_and_once(place: &Place) {
         import(&home, &from, &bytes),
         Ok(vec![(first, false), (second, false)])
     );
-    assert!(block_on(away.index(&to, usize::MAX)).unwrap());
-    let hits = block_on(away.search(&to, "many", 5, None)).unwrap();
+    assert!(away.index(&to, usize::MAX).wait().unwrap());
+    let hits = away.search(&to, "many", 5, None).wait().unwrap();
     assert_eq!(hits.hits.len(), 1);
-    let elsewhere = block_on(away.project("third")).unwrap();
+    let elsewhere = away.project("third").wait().unwrap();
     assert_eq!(
         import(&away, &elsewhere, &bytes),
         Err(format!("run `{first}` cannot be imported: its id is taken"))
@@ -188,13 +192,13 @@ fn a_run_travels_whole_and_once(place: &Place) {
 fn a_run_whose_parent_stays_at_home_travels(place: &Place) {
     let home = Place::sqlite();
     let (home, away) = (home.open(), place.open());
-    let from = block_on(home.project("demo")).unwrap();
-    let to = block_on(away.project("demo")).unwrap();
+    let from = home.project("demo").wait().unwrap();
+    let to = away.project("demo").wait().unwrap();
     let first = finished(&home, &from, None, vec![]);
     let second = finished(&home, &from, Some(first), vec![]);
     let bytes = written(&home, &from, &[second]);
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(second, true)]));
-    let here = block_on(away.run(&to, second.as_str())).unwrap();
+    let here = away.run(&to, second.as_str()).wait().unwrap();
     assert_eq!((here.kind, here.parent), (RunKind::Retry, None));
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(second, false)]));
     assert_eq!(findings(&away), []);
@@ -210,8 +214,8 @@ fn a_run_whose_parent_stays_at_home_travels(place: &Place) {
 fn a_run_with_other_contents_is_refused(place: &Place) {
     let home = Place::sqlite();
     let (home, away) = (home.open(), place.open());
-    let from = block_on(home.project("demo")).unwrap();
-    let to = block_on(away.project("demo")).unwrap();
+    let from = home.project("demo").wait().unwrap();
+    let to = away.project("demo").wait().unwrap();
     let run = finished(&home, &from, None, output());
     let bytes = written(&home, &from, &[run]);
     import(&away, &to, &bytes).unwrap();
@@ -220,7 +224,7 @@ fn a_run_with_other_contents_is_refused(place: &Place) {
         event: more,
         run: Some(run),
     };
-    block_on(home.append_events(&from, vec![more])).unwrap();
+    home.append_events(&from, vec![more]).wait().unwrap();
     let other = written(&home, &from, &[run]);
     let before = seqs(&away, &to).len();
     assert_eq!(
@@ -233,8 +237,8 @@ fn a_run_with_other_contents_is_refused(place: &Place) {
 
 fn only_finished_runs_travel(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
     let id = start(&store, &project, None).run.id;
     let said = |project| {
         store
@@ -261,7 +265,7 @@ fn key() -> [String; 2] {
 
 fn a_run_travels_without_its_secrets(place: &Place) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let (begin, end) = TOKEN.split_at(11);
     let [opens, closes] = key();
     let run = finished(
@@ -293,7 +297,7 @@ fn a_run_travels_without_its_secrets(place: &Place) {
         .unwrap();
     let away = Place::sqlite();
     let away = away.open();
-    let to = block_on(away.project("demo")).unwrap();
+    let to = away.project("demo").wait().unwrap();
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(run, true)]));
     let texts: Vec<(Stream, String)> = log(&away, run)
         .iter()
@@ -322,8 +326,8 @@ fn a_run_travels_without_its_secrets(place: &Place) {
 fn a_long_log_travels_in_pieces(place: &Place) {
     let home = Place::sqlite();
     let (home, away) = (home.open(), place.open());
-    let from = block_on(home.project("demo")).unwrap();
-    let to = block_on(away.project("demo")).unwrap();
+    let from = home.project("demo").wait().unwrap();
+    let to = away.project("demo").wait().unwrap();
     let mut output: Vec<Record> = (0..200)
         .map(|number| record(Stream::Stdout, format!("line {number}\n").repeat(900)))
         .collect();
@@ -348,7 +352,7 @@ fn a_long_log_travels_in_pieces(place: &Place) {
 fn no_byte_of_a_bundle_with_a_run_can_be_changed() {
     let place = Place::sqlite();
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     let small = vec![record(Stream::Stdout, "hello\n")];
     let run = finished(&store, &project, None, small);
     let bytes = written(&store, &project, &[run]);

@@ -1,7 +1,7 @@
 //! Runs of tasks that travel: the task and the annotations go along, and are the same everywhere.
 
 use callsheet::redact::{Key, Redactor};
-use callsheet_store::{Annotation, Bundle, Id, NewTask, Project, Run, Store, block_on};
+use callsheet_store::{Annotation, Bundle, Id, NewTask, Project, Run, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -20,12 +20,12 @@ on_both!(
 fn annotate(store: &Store, project: &Project, run: Id, value: Value) {
     let allow = |_: &Run, _: &[Annotation]| Ok(());
     let added = store.annotate(project, run, "check", "test", value, allow);
-    block_on(added).unwrap().unwrap();
+    added.wait().unwrap().unwrap();
 }
 
 fn demo(place: &Place) -> (Store, Project) {
     let store = place.open();
-    let project = block_on(store.project("demo")).unwrap();
+    let project = store.project("demo").wait().unwrap();
     (store, project)
 }
 
@@ -46,17 +46,17 @@ fn a_run_takes_its_task_and_its_annotations_along(place: &Place) {
         body: json!({"price": 0.123_456_789_012_3, "text": "a\u{0}b"}),
         depends: vec![tasks::add(&home, &from, "needed", &[])],
     };
-    let task = block_on(home.add_task(&from, new.clone())).unwrap();
+    let task = home.add_task(&from, new.clone()).wait().unwrap();
     let [first, second] = [(); 2].map(|()| tasks::finished(&home, &from, task));
     annotate(&home, &from, first, json!({"cost": 1e-7}));
     annotate(&home, &from, first, json!(null));
-    block_on(home.cancel_task(&from, task)).unwrap();
+    home.cancel_task(&from, task).wait().unwrap();
     let bytes = written(&home, &from, &[first, second]);
     assert_eq!(schema(&bytes), "callsheet.bundle/3");
 
     let new_runs = Ok(vec![(first, true), (second, true)]);
     assert_eq!(import(&away, &to, &bytes), new_runs);
-    let here = block_on(away.tasks(&to)).unwrap();
+    let here = away.tasks(&to).wait().unwrap();
     assert_eq!(here.len(), 1);
     assert_eq!(
         (
@@ -70,12 +70,12 @@ fn a_run_takes_its_task_and_its_annotations_along(place: &Place) {
     assert_eq!((here[0].cancelled_at, here[0].depends.len()), (None, 0));
     let ids = [first, second];
     assert_eq!(
-        block_on(away.annotations(&to, &ids)),
-        block_on(home.annotations(&from, &ids))
+        away.annotations(&to, &ids).wait(),
+        home.annotations(&from, &ids).wait()
     );
-    let runs = block_on(away.runs_of_task(&to, task)).unwrap();
+    let runs = away.runs_of_task(&to, task).wait().unwrap();
     assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), ids);
-    let kinds = block_on(away.events_since(&to, 0, usize::MAX)).unwrap();
+    let kinds = away.events_since(&to, 0, usize::MAX).wait().unwrap();
     let told = kinds.iter().filter(|it| it.event.kind == "task:imported");
     let told: Vec<&str> = told.map(|it| it.event.message()).collect();
     assert_eq!(told, [format!("task {task} is imported")]);
@@ -121,7 +121,7 @@ fn a_task_with_other_contents_is_refused(place: &Place) {
         Err(format!("task `{task}` is here already with other contents"))
     );
     place.raw("update task set title = 'a'");
-    let elsewhere = block_on(away.project("third")).unwrap();
+    let elsewhere = away.project("third").wait().unwrap();
     assert_eq!(
         import(&away, &elsewhere, &bytes),
         Err(format!("task `{task}` cannot be imported: its id is taken"))
@@ -141,12 +141,15 @@ fn a_task_goes_on_where_it_is_imported(place: &Place) {
     import(&away, &to, &bytes).unwrap();
     annotate(&away, &to, first, json!("here"));
     let second = tasks::finished(&away, &to, task);
-    let open = block_on(away.queue_run(&to, tasks::run_of(&away, &to, task))).unwrap();
+    let open = away
+        .queue_run(&to, tasks::run_of(&away, &to, task))
+        .wait()
+        .unwrap();
     // A run of it that is over elsewhere is taken in nevertheless.
     let other = tasks::finished(&home, &from, task);
     let bytes = written(&home, &from, &[other]);
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(other, true)]));
-    let runs = block_on(away.runs_of_task(&to, task)).unwrap();
+    let runs = away.runs_of_task(&to, task).wait().unwrap();
     assert_eq!(
         runs.iter().map(|run| run.id).collect::<Vec<_>>(),
         [first, second, open, other]
@@ -163,7 +166,7 @@ fn a_task_travels_without_its_secrets(place: &Place) {
         body: json!({"description": [TOKEN]}),
         depends: vec![],
     };
-    let task = block_on(home.add_task(&from, new)).unwrap();
+    let task = home.add_task(&from, new).wait().unwrap();
     let run = tasks::finished(&home, &from, task);
     annotate(
         &home,
@@ -181,10 +184,10 @@ fn a_task_travels_without_its_secrets(place: &Place) {
     assert!(!String::from_utf8_lossy(&unpacked).contains(TOKEN));
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(run, true)]));
     let secret = "‹secret:github-token:9004›";
-    let here = block_on(away.task(&to, task.as_str())).unwrap();
+    let here = away.task(&to, task.as_str()).wait().unwrap();
     assert_eq!(here.title, format!("Take {secret} out"));
     assert_eq!(here.body, json!({"description": [secret]}));
-    let found = block_on(away.annotations(&to, &[run])).unwrap();
+    let found = away.annotations(&to, &[run]).wait().unwrap();
     assert_eq!(
         found[&run][0].value,
         json!({"output": format!("TOKEN={secret}")})

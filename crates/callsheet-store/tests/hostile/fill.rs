@@ -6,7 +6,7 @@ use std::time::Duration;
 use callsheet::Event;
 use callsheet_store::{
     BatchStatus, Bundle, Bundled, Claim, Id, Keep, NewRun, NewTask, Progress, Project, Record,
-    RunKind, Store, Stream, block_on,
+    RunKind, Store, Stream, Wait,
 };
 use serde_json::json;
 
@@ -17,12 +17,18 @@ const LEASE: Duration = Duration::from_hours(1);
 
 /// Fills a store.
 pub(crate) fn fill(store: &Store) {
-    let project = block_on(store.project("demo")).unwrap();
-    let other = block_on(store.project("other")).unwrap();
-    block_on(store.append_events(&project, vec![event(1), event(2)])).unwrap();
-    block_on(store.append_events(&other, vec![event(1)])).unwrap();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
+    store
+        .append_events(&project, vec![event(1), event(2)])
+        .wait()
+        .unwrap();
+    store.append_events(&other, vec![event(1)]).wait().unwrap();
     for name in ["scope.exclude", "account.pauses"] {
-        block_on(store.set_setting(&project, name, &json!([name]))).unwrap();
+        store
+            .set_setting(&project, name, &json!([name]))
+            .wait()
+            .unwrap();
     }
     prompts(store, &project);
     prompts(store, &other);
@@ -31,7 +37,7 @@ pub(crate) fn fill(store: &Store) {
     batches(store, &project);
     import(store, &other);
     for project in [&project, &other] {
-        assert!(block_on(store.index(project, usize::MAX)).unwrap());
+        assert!(store.index(project, usize::MAX).wait().unwrap());
     }
 }
 
@@ -45,7 +51,7 @@ fn prompts(store: &Store, project: &Project) {
         let text = format!("Task {number} of {}. ", project.name).repeat(40);
         seal(store, project, &text);
     }
-    block_on(store.collect(project, keep(2))).unwrap();
+    store.collect(project, keep(2)).wait().unwrap();
     seal(store, project, &format!("One more of {}.", project.name));
 }
 
@@ -56,16 +62,19 @@ fn tasks(store: &Store, project: &Project) -> Id {
             body: json!({"description": title}),
             depends: depends.to_vec(),
         };
-        block_on(store.add_task(project, task)).unwrap()
+        store.add_task(project, task).wait().unwrap()
     };
     let first = add("first", &[]);
     let second = add("second", &[first]);
     let third = add("third", &[]);
-    block_on(store.add_dependency(project, third, second)).unwrap();
-    block_on(store.cancel_task(project, third)).unwrap();
+    store.add_dependency(project, third, second).wait().unwrap();
+    store.cancel_task(project, third).wait().unwrap();
     for task in [first, second] {
         let branch = (&json!({"task": task}), b"# v2 git bundle\n".repeat(9));
-        block_on(store.put_branch(project, task, None, branch)).unwrap();
+        store
+            .put_branch(project, task, None, branch)
+            .wait()
+            .unwrap();
     }
     second
 }
@@ -84,7 +93,7 @@ fn new(store: &Store, project: &Project) -> NewRun {
 }
 
 fn start(store: &Store, project: &Project, run: NewRun) -> Claim {
-    let claim = block_on(store.start_run(project, run, "w", LEASE, |_| Ok(())));
+    let claim = store.start_run(project, run, "w", LEASE, |_| Ok(())).wait();
     let claim = claim.unwrap().unwrap();
     let record = |stream, text: &str| Record {
         stream,
@@ -99,19 +108,22 @@ fn start(store: &Store, project: &Project, run: NewRun) -> Claim {
         record(Stream::Stderr, "the end"),
     ];
     let told = Event::new("agent:text", [("text", json!("hello"))], "it spoke");
-    block_on(store.append_output(&claim, records, vec![(Some(1), told)])).unwrap();
+    store
+        .append_output(&claim, records, vec![(Some(1), told)])
+        .wait()
+        .unwrap();
     claim
 }
 
 fn finish(store: &Store, project: &Project, claim: &Claim) -> Id {
     let run = claim.run.id;
     let outcome = json!({"status": "succeeded"});
-    assert!(block_on(store.finish_run(claim, &outcome)).unwrap());
+    assert!(store.finish_run(claim, &outcome).wait().unwrap());
     for name in ["one", "two"] {
         let added = store.annotate(project, run, "check", name, json!({"ok": true}), |_, _| {
             Ok(())
         });
-        block_on(added).unwrap().unwrap();
+        added.wait().unwrap().unwrap();
     }
     run
 }
@@ -124,17 +136,25 @@ fn runs(store: &Store, project: &Project, task: Id) {
     let mut retry = new(store, project);
     (retry.kind, retry.parent) = (RunKind::Retry, Some(first));
     let stopped = start(store, project, retry);
-    block_on(store.request_stop(stopped.run.id)).unwrap();
+    store.request_stop(stopped.run.id).wait().unwrap();
     finish(store, project, &stopped);
-    let cancelled = block_on(store.queue_run(project, new(store, project))).unwrap();
-    block_on(store.request_stop(cancelled)).unwrap();
+    let cancelled = store
+        .queue_run(project, new(store, project))
+        .wait()
+        .unwrap();
+    store.request_stop(cancelled).wait().unwrap();
     start(store, project, new(store, project));
     let taken = start(store, project, new(store, project));
-    block_on(store.take_over(&taken.run, "v", LEASE))
+    store
+        .take_over(&taken.run, "v", LEASE)
+        .wait()
         .unwrap()
         .unwrap();
-    block_on(store.request_stop(taken.run.id)).unwrap();
-    block_on(store.queue_run(project, new(store, project))).unwrap();
+    store.request_stop(taken.run.id).wait().unwrap();
+    store
+        .queue_run(project, new(store, project))
+        .wait()
+        .unwrap();
 }
 
 fn batches(store: &Store, project: &Project) {
@@ -142,28 +162,38 @@ fn batches(store: &Store, project: &Project) {
         entries: vec![json!({"started": id}), json!({"n": 2})],
         events: vec![Event::new("batch:start", [("batch_id", json!(id))], "it starts").into()],
     };
-    let start = || block_on(store.start_batch(project, json!({"most": 2}), "w", LEASE, begin));
+    let start = || {
+        store
+            .start_batch(project, json!({"most": 2}), "w", LEASE, begin)
+            .wait()
+    };
     let ended = start().unwrap();
-    block_on(store.request_batch_stop(project, ended.batch.id, "drain")).unwrap();
+    store
+        .request_batch_stop(project, ended.batch.id, "drain")
+        .wait()
+        .unwrap();
     let end = store.end_batch(&ended, 2, BatchStatus::Stopped, Progress::default());
-    block_on(end).unwrap();
+    end.wait().unwrap();
     let open = start().unwrap();
     let mut run = new(store, project);
     run.batch = Some((open, 7));
-    block_on(store.queue_run(project, run)).unwrap();
+    store.queue_run(project, run).wait().unwrap();
 }
 
 /// Imports a run of another store, with its task.
 fn import(store: &Store, project: &Project) {
     let away = Place::sqlite();
     let from = away.open();
-    let home = block_on(from.project("away")).unwrap();
+    let home = from.project("away").wait().unwrap();
     let mut run = new(&from, &home);
     run.task = Some(tasks(&from, &home));
     let run = finish(&from, &home, &start(&from, &home, run));
     let mut bundled = from.bundled_run(&home, run, None).unwrap();
-    let prompt = block_on(from.prompt(&home, bundled.run.prompt.as_str())).unwrap();
-    let sealed = Bundled::new(prompt.sealed_at, block_on(from.sealed(&prompt)).unwrap());
+    let prompt = from
+        .prompt(&home, bundled.run.prompt.as_str())
+        .wait()
+        .unwrap();
+    let sealed = Bundled::new(prompt.sealed_at, from.sealed(&prompt).wait().unwrap());
     bundled.run.prompt = sealed.id;
     let mut bundle = Bundle::default();
     bundle.prompts.push(sealed);
@@ -172,5 +202,8 @@ fn import(store: &Store, project: &Project) {
     let mut bytes = Vec::new();
     bundle.write_from(&from, &home, None, &mut bytes).unwrap();
     let bundle = Bundle::read("x", bytes.as_slice()).unwrap();
-    block_on(store.import_from(project, bundle, "x", Cursor::new(bytes))).unwrap();
+    store
+        .import_from(project, bundle, "x", Cursor::new(bytes))
+        .wait()
+        .unwrap();
 }

@@ -2,7 +2,7 @@
 
 use callsheet::inputs::Disk;
 use callsheet::{Inputs, Options, Seal, compose, recipe};
-use callsheet_store::{Project, SealedPrompt, Store, block_on};
+use callsheet_store::{Project, SealedPrompt, Store, Wait};
 use serde_json::json;
 
 /// Seals a prompt with a file that its project alone has, and one that all of them share.
@@ -17,5 +17,5 @@ pub(crate) fn seal(store: &Store, project: &Project, text: &str) -> (SealedPromp
     let (input, options) = (json!({"globs": ["**"]}), Options::default());
     let composition = compose(recipe, &input, &inputs, &options).unwrap();
     let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
-    block_on(store.seal(project, seal)).unwrap()
+    store.seal(project, seal).wait().unwrap()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callsheet_store::{Store, block_on};
+use callsheet_store::{Store, Wait};
 
 use crate::database::{Database, Table};
 use crate::fill::fill;
@@ -66,9 +66,12 @@ impl Sweep {
     fn is_noticed(&self) -> bool {
         let found = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&found);
-        let verified = block_on(self.store.verify(move |_| {
-            count.fetch_add(1, Ordering::Relaxed);
-        }));
+        let verified = self
+            .store
+            .verify(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+            .wait();
         verified.is_err() || found.load(Ordering::Relaxed) > 0
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use callsheet_run::git;
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::{Value, json};
 
 use super::{demo_files, heading, own_project, say, write_files};
@@ -210,7 +210,7 @@ fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Fa
     }
     let opened = store::open(project)?;
     let prompt = |run: &str| -> Result<_, Failure> {
-        Ok(block_on(opened.store.run(&opened.project, run))?.prompt)
+        Ok(opened.store.run(&opened.project, run).wait()?.prompt)
     };
     let second = match tries(document) {
         Some((first, second)) => pair(

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet_run::sprint::fold;
-use callsheet_store::{Batch, BatchPage, block_on};
+use callsheet_store::{Batch, BatchPage, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ impl Args {
         };
         let (mut batches, mut total) = (Vec::new(), 0);
         if let Some(opened) = store::open_if_there(project)? {
-            let found = block_on(opened.store.batches(&opened.project, page))?;
+            let found = opened.store.batches(&opened.project, page).wait()?;
             total = found.total;
             for batch in &found.batches {
                 batches.push(row(&opened, batch)?);

@@ -10,7 +10,7 @@ use callsheet::sprint::machine::{
 };
 use callsheet::sprint::{Board, Epics, Status, next_where};
 use callsheet_run::sprint::{self as sprints, Brief, Layout};
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::{Value, json};
 
 use super::crew::{Prompts, texts};
@@ -68,7 +68,7 @@ impl Dry<'_> {
         let mut carried = Vec::new();
         if let Some(opened) = store::open_if_there(self.project)? {
             let (store, project) = (&opened.store, &opened.project);
-            if let Some(open) = block_on(store.open_batch(project))? {
+            if let Some(open) = store.open_batch(project).wait()? {
                 if sprints::is_running(&open) {
                     return Err(super::run::busy(sprints::busy(&open)));
                 }

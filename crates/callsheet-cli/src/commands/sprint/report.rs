@@ -6,7 +6,7 @@ use callsheet::sprint::machine::{Batch, Cycle, End, Outcome, PhaseRecord, Story}
 use callsheet::sprint::{Phase, Status};
 use callsheet_run::sprint::fold;
 use callsheet_run::workspace::cycle_branch;
-use callsheet_store::{Batch as StoredBatch, block_on};
+use callsheet_store::{Batch as StoredBatch, Wait};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ impl Args {
 
 /// Returns what a batch came to.
 pub(super) fn of(opened: &Opened, id: &str, batch: &Batch) -> Result<Value, Failure> {
-    let stored = block_on(opened.store.batch(&opened.project, id))?;
+    let stored = opened.store.batch(&opened.project, id).wait()?;
     Ok(document(batch, &stored))
 }
 

@@ -6,7 +6,7 @@ use callsheet::sprint::board::Board;
 use callsheet::sprint::machine::{Batch, BatchStatus, Rules};
 use callsheet_run::RunError;
 use callsheet_run::sprint::{self as sprints, Begun, Stage};
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::Value;
 
 use super::crew::{Cast, ProgramCrew, review_model};
@@ -209,7 +209,7 @@ fn ran(project: &Project, cast: Cast, rules: Rules, out: Output) -> Result<Ran, 
     });
     crew.end();
     let batch = ran.map_err(|error| {
-        match block_on(opened.store.open_batch(&opened.project)) {
+        match opened.store.open_batch(&opened.project).wait() {
             Ok(Some(_)) => busy(error),
             // Nothing has begun, and nobody else is at it.
             _ => error.into(),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use callsheet::sprint::machine::Cycle;
 use callsheet_run::sprint::{fold, is_running};
-use callsheet_store::{BatchStatus, block_on};
+use callsheet_store::{BatchStatus, Wait};
 use serde_json::{Map, Value, json};
 
 use super::{board_file, read};
@@ -44,7 +44,7 @@ impl Args {
             && let Some(batch) = super::batch(&opened, None)?
         {
             let (state, _) = fold(&opened.store, &opened.project, &batch)?;
-            let open = block_on(opened.store.open_batch(&opened.project))?;
+            let open = opened.store.open_batch(&opened.project).wait()?;
             let stories: Vec<String> = state.open_cycles().flat_map(Cycle::keys).collect();
             let is_alive = open.as_ref().is_some_and(is_running);
             left = match batch.status {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet_run::sprint::is_running;
-use callsheet_store::block_on;
+use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -42,16 +42,15 @@ impl Args {
         };
         let opened = store::open_to_write_if_there(project)?;
         let open = match &opened {
-            Some(opened) => block_on(opened.store.open_batch(&opened.project))?,
+            Some(opened) => opened.store.open_batch(&opened.project).wait()?,
             None => None,
         };
         let (status, id) = match (&opened, open.filter(is_running)) {
             (Some(opened), Some(batch)) => {
-                block_on(
-                    opened
-                        .store
-                        .request_batch_stop(&opened.project, batch.id, &policy),
-                )?;
+                opened
+                    .store
+                    .request_batch_stop(&opened.project, batch.id, &policy)
+                    .wait()?;
                 ("stopping", Some(batch.id))
             }
             _ => ("idle", None),

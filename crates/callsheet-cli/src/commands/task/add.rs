@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use callsheet_run::tasks::TaskBody;
 use callsheet_run::{RunError, tasks};
-use callsheet_store::{Id, NewTask, Task, block_on};
+use callsheet_store::{Id, NewTask, Task, Wait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -91,7 +91,7 @@ impl New {
             body: json!(body),
             depends: depends.collect::<Result<Vec<Id>, Failure>>()?,
         };
-        let id = block_on(opened.store.add_task(&opened.project, new))?;
+        let id = opened.store.add_task(&opened.project, new).wait()?;
         find(opened, id.as_str())
     }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet_run::tasks;
-use callsheet_store::{Id, RunState, block_on};
+use callsheet_store::{Id, RunState, Wait};
 
 use super::open;
 use crate::failure::Failure;
@@ -31,13 +31,13 @@ impl Cancel {
         // What has lost its process is settled here.
         let id = find(&open(project, out)?, &self.task)?.id;
         let opened = store::open_to_write(project)?;
-        let runs = block_on(opened.store.runs_of_task(&opened.project, id))?;
+        let runs = opened.store.runs_of_task(&opened.project, id).wait()?;
         if let Some(run) = runs.iter().find(|run| run.state != RunState::Finished) {
             let why = format!("task `{id}` has a run that is not over: `{}`", run.id);
             let hint = format!("`callsheet stop {}` ends it", run.id);
             return Err(Failure::negative(why).hint(hint));
         }
-        let cancelled = block_on(opened.store.cancel_task(&opened.project, id))?;
+        let cancelled = opened.store.cancel_task(&opened.project, id).wait()?;
         let already = if cancelled { "" } else { " already" };
         out.say(&format!("task {id} is cancelled{already}"));
         tell(project, &opened, id, out)
@@ -78,13 +78,16 @@ impl Depend {
         for on in on {
             if self.remove {
                 let removing = opened.store.remove_dependency(&opened.project, id, on);
-                if !block_on(removing)? {
+                if !removing.wait()? {
                     let why = format!("task `{id}` does not depend on `{on}`");
                     return Err(Failure::input(why));
                 }
                 out.say(&format!("task {id} does not depend on {on} any more"));
             } else {
-                block_on(opened.store.add_dependency(&opened.project, id, on))?;
+                opened
+                    .store
+                    .add_dependency(&opened.project, id, on)
+                    .wait()?;
                 out.say(&format!("task {id} depends on {on}"));
             }
         }
