@@ -197,7 +197,7 @@ impl Assignment<'_> {
         out: Output,
     ) -> Result<(Id, String), Failure> {
         let args = InputArgs {
-            input: None,
+            input: Vec::new(),
             define: self.fields(terms, runner)?,
             prompts_dir: None,
         };

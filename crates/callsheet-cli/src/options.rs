@@ -17,11 +17,12 @@ use crate::settings::FILE;
 /// What goes into a recipe.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The input document, JSON or YAML; `-` reads stdin
+    /// The input document, JSON or YAML; `-` reads stdin. Of several, later ones win field by field
     #[arg(long, value_name = "FILE")]
-    pub(crate) input: Option<String>,
+    pub(crate) input: Vec<String>,
 
-    /// Set a field of the input: text with `=`, JSON with `:=`, dots for fields in fields
+    /// Set a field of the input: text with `=`, JSON with `:=`, dots for fields in fields; `@FILE` or `@-` as the value reads
+    /// it from a file or stdin
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     pub(crate) define: Vec<String>,
 
@@ -128,11 +129,16 @@ pub(crate) struct Composed {
 impl InputArgs {
     /// Refuses input for a prompt that is sealed already.
     pub(crate) fn refuse_for_sealed(&self) -> Result<(), Failure> {
-        let given = self.input.is_some() || self.prompts_dir.is_some() || !self.define.is_empty();
+        let given = !self.input.is_empty() || self.prompts_dir.is_some() || !self.define.is_empty();
         if given {
             return Err(Failure::input("a sealed prompt takes no input"));
         }
         Ok(())
+    }
+
+    /// Returns the options that read stdin, as a person would name them.
+    pub(crate) fn readers(&self) -> Vec<String> {
+        input::readers(&self.input, &self.define)
     }
 
     /// Composes a recipe of the project by name.
@@ -168,7 +174,7 @@ impl InputArgs {
             }
             defines.push(format!("prompts_dir={}", from_here(folder)?));
         }
-        let document = input::read(self.input.as_deref(), &defines)?;
+        let document = input::read(&self.input, &defines, &project.open()?)?;
         compose_document(project, recipe, document, options, keeping)
     }
 }
@@ -182,6 +188,7 @@ pub(crate) fn compose_document(
     keeping: Keeping,
 ) -> Result<Composed, Failure> {
     let shown = document.file.clone();
+    let given = document.given.clone();
     let input = document.complete(project, recipe)?;
     let disk = match keeping {
         Keeping::Nothing => Disk::default(),
@@ -191,6 +198,7 @@ pub(crate) fn compose_document(
     let options = &Options {
         redact_key: project.settings.prompt.redact_key(),
         redact_rules: project.settings.prompt.redact_rules.clone(),
+        inputs: given,
         ..options.clone()
     };
     let composed = progress::during("composing", || {

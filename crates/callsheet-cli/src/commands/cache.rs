@@ -63,7 +63,7 @@ impl Args {
     fn side(&self, project: &Project, name: &str) -> Result<Side, Failure> {
         if let Some(recipe) = &self.recipe {
             let input = InputArgs {
-                input: Some(name.to_owned()),
+                input: vec![name.to_owned()],
                 define: Vec::new(),
                 prompts_dir: None,
             };

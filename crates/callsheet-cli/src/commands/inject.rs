@@ -125,7 +125,7 @@ impl Args {
             .budget
             .options(format == Some(super::compose::Format::Json));
         let input = InputArgs {
-            input: None,
+            input: Vec::new(),
             define,
             prompts_dir: None,
         };

@@ -91,7 +91,7 @@ impl Args {
         let format = out.json.then_some(Format::Json);
         let options = self.budget.options(self.tokens || format.is_some());
         let input = InputArgs {
-            input: None,
+            input: Vec::new(),
             define,
             prompts_dir: None,
         };

@@ -18,6 +18,7 @@ mod help;
 mod hostile;
 mod hostile_bundles;
 mod injection;
+mod inputs;
 mod json;
 mod layers;
 mod limits;

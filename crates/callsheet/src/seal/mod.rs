@@ -125,9 +125,13 @@ impl Seal {
             return Ok(Self::put((composition, told), recipe, hidden, options));
         }
         // Fingerprints of the input and what is told of paths are those of composing without the real path.
+        let without = Options {
+            inputs: hidden.given().to_vec(),
+            ..options.clone()
+        };
         let again = hidden
             .input()
-            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
+            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, &without));
         Ok(match again {
             Ok(again) if is_same(&again, composition) => {
                 Self::put((&again, Told::of(&again)), recipe, hidden, options)

@@ -208,7 +208,9 @@ impl Step {
         let input = InputArgs {
             input: self
                 .input
-                .map(|file| folder.join(file).display().to_string()),
+                .iter()
+                .map(|file| folder.join(file).display().to_string())
+                .collect(),
             define: self
                 .define
                 .iter()
