@@ -53,7 +53,7 @@ pub(crate) fn read(
     defines: &[String],
     root: &Root,
 ) -> Result<Document, Failure> {
-    refuse_two_readers(readers(documents, defines))?;
+    refuse_two_readers(&readers(documents, defines))?;
     let mut fields = Map::new();
     let mut given = Vec::new();
     for name in documents {
@@ -91,8 +91,8 @@ pub(crate) fn readers(documents: &[String], defines: &[String]) -> Vec<String> {
 }
 
 /// Refuses a command line of which several options would read stdin: all but one would find nothing.
-pub(crate) fn refuse_two_readers(readers: Vec<String>) -> Result<(), Failure> {
-    match &readers[..] {
+pub(crate) fn refuse_two_readers(readers: &[String]) -> Result<(), Failure> {
+    match readers {
         [] | [_] => Ok(()),
         [one, other, ..] => Err(
             Failure::input(format!("{one} and {other} would both read stdin"))

@@ -121,8 +121,9 @@ impl Args {
         self.account.prepare("the result", stdout)?;
         let reads_stdin = self.prompt.as_deref() == Some("@-");
         let prompt = reads_stdin.then(|| "`--prompt @-`".to_owned());
-        let others = self.input.readers().into_iter();
-        input::refuse_two_readers(others.chain(prompt).collect())?;
+        let mut readers = self.input.readers();
+        readers.extend(prompt);
+        input::refuse_two_readers(&readers)?;
         let runners = project.runners();
         let name = run::choose(project, self.runner.as_deref())?;
         let sandbox = sandbox::of(project, Place::Project)?;

@@ -9,15 +9,16 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::{Output, make_below, unwritten, write_below};
 use crate::project::RECIPES;
+use crate::schemas::Described;
 use crate::settings::FILE;
 
 /// The settings file of a new project.
-pub(super) const SETTINGS: &str = include_str!("init/callsheet.toml");
+const SETTINGS: &str = include_str!("init/callsheet.toml");
 
 /// What git should not see.
 const IGNORED: &str = ".callsheet/";
 
-/// Set up a project: callsheet.toml, callsheet/ for recipes and templates, .callsheet/ ignored by git
+/// Set up a project: callsheet.toml, callsheet/ for recipes, templates and schemas, .callsheet/ ignored by git
 ///
 /// Nothing is ever overwritten.
 #[derive(Debug, clap::Args)]
@@ -57,6 +58,11 @@ impl Args {
     }
 }
 
+/// Returns the settings file of a new project, with more settings at its end.
+pub(crate) fn settings(more: &str) -> String {
+    Described::Settings.linked(FILE, &format!("{SETTINGS}{more}"))
+}
+
 /// Writes what is not there yet; returns what was done to what.
 pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let mut steps = Vec::new();
@@ -64,8 +70,16 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
     if opened.has(FILE) {
         steps.push(("kept", FILE));
     } else {
-        write_below(&opened, FILE, SETTINGS)?;
+        write_below(&opened, FILE, &settings(""))?;
         steps.push(("wrote", FILE));
+    }
+    for described in Described::ALL {
+        let did = if described.write(&opened)? {
+            "wrote"
+        } else {
+            "kept"
+        };
+        steps.push((did, described.path()));
     }
     for folder in [RECIPES, TEMPLATES] {
         let did = if opened.has(folder) { "kept" } else { "made" };

@@ -103,7 +103,7 @@ pub(super) fn set(
 
 /// Returns the fields that `-D` sets, for commands without a recipe: dots belong to the name.
 pub(crate) fn defined(defines: &[String]) -> Result<Map<String, Value>, Failure> {
-    refuse_two_readers(readers(&[], defines))?;
+    refuse_two_readers(&readers(&[], defines))?;
     let definitions = defines.iter().map(|define| definition(define));
     definitions
         .map(|definition| definition.map(|(key, value)| (key.to_owned(), value)))

@@ -40,6 +40,7 @@ mod replay;
 mod review;
 mod roots;
 mod run_bundle;
+mod schemas;
 mod seal;
 mod sealed;
 mod search;

@@ -177,6 +177,6 @@ fn commands_run_only_if_the_project_names_them() {
     exit: 2
     --- stderr
     error: callsheet.toml:1: `command` is empty; it needs a program and its arguments
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }

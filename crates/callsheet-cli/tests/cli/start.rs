@@ -9,6 +9,8 @@ fn init_writes_what_is_not_there() {
     exit: 0
     --- stderr
     wrote callsheet.toml
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     made  callsheet/recipes/
     made  callsheet/templates/
     added .callsheet/ to .gitignore
@@ -35,6 +37,8 @@ fn init_never_overwrites() {
     exit: 0
     --- stderr
     kept  callsheet.toml
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     kept  callsheet/recipes/
     made  callsheet/templates/
     kept  .gitignore
@@ -44,6 +48,8 @@ fn init_never_overwrites() {
     exit: 0
     --- stderr
     kept  callsheet.toml
+    kept  callsheet/.schemas/settings.json
+    kept  callsheet/.schemas/recipe.json
     kept  callsheet/recipes/
     kept  callsheet/templates/
     kept  .gitignore
@@ -69,6 +75,14 @@ fn init_adds_a_line_to_what_git_ignores() {
           "path": "callsheet.toml"
         },
         {
+          "did": "wrote",
+          "path": "callsheet/.schemas/settings.json"
+        },
+        {
+          "did": "wrote",
+          "path": "callsheet/.schemas/recipe.json"
+        },
+        {
           "did": "made",
           "path": "callsheet/recipes"
         },
@@ -84,6 +98,8 @@ fn init_adds_a_line_to_what_git_ignores() {
     }
     --- stderr
     wrote callsheet.toml
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     made  callsheet/recipes/
     made  callsheet/templates/
     added .callsheet/ to .gitignore

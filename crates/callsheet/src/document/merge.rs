@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let mut all = Vec::new();
         for (number, document) in documents.iter().enumerate() {
             let mut given = Given::new(number.to_string());
-            merge(&mut fields, object(document.clone()), &mut given);
+            merge(&mut fields, object(document), &mut given);
             all.push(given);
         }
         (Value::Object(fields), all)

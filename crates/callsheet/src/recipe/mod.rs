@@ -39,6 +39,10 @@ use crate::{Error, ErrorKind, Fingerprint};
 /// The name of the file that makes a folder a recipe.
 pub const RECIPE_FILE: &str = "recipe.toml";
 
+/// The JSON Schema of that file: editors complete and check by it. What refers to another place, such as the name of a frame,
+/// is known to [`Recipe::parse`] alone.
+pub const SCHEMA: &str = include_str!("../../schemas/recipe.json");
+
 /// The form in which a prompt is handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
