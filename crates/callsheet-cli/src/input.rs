@@ -117,9 +117,22 @@ fn recorded(name: &str, root: &Root) -> String {
     last.to_string_lossy().into_owned()
 }
 
+/// Returns what a document that was read already sets.
+pub(crate) fn sample(name: &str, text: &str) -> Result<Document, Failure> {
+    let fields = fields_of(name, text)?;
+    Ok(Document {
+        file: Some(name.to_owned()),
+        ..Document::from(fields)
+    })
+}
+
 /// Reads a document with fields.
 fn object(name: &str) -> Result<Map<String, Value>, Failure> {
-    match parse(name, &text(name)?)? {
+    fields_of(name, &text(name)?)
+}
+
+fn fields_of(name: &str, text: &str) -> Result<Map<String, Value>, Failure> {
+    match parse(name, text)? {
         Value::Object(fields) => Ok(fields),
         other => Err(Failure::input(format!(
             "{}: {}",

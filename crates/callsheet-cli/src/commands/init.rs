@@ -53,7 +53,7 @@ impl Args {
                 &json!({"schema": "callsheet.init/1", "root": root.display().to_string(), "steps": steps}),
             )?;
         }
-        out.say("next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own");
+        out.say("next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own");
         Ok(ExitCode::SUCCESS)
     }
 }

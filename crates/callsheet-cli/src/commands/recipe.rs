@@ -1,7 +1,9 @@
-//! `recipe`: list, show, eject and check recipes.
+//! `recipe`: list, show, eject, write, check and test recipes.
 
 mod check;
 mod eject;
+mod new;
+mod test;
 
 use std::process::ExitCode;
 
@@ -14,15 +16,17 @@ use crate::output::{Output, one_line};
 use crate::project::{Found, Project, RECIPES};
 use crate::table::{Align, Table};
 
-/// List, show, eject and check recipes
+/// List, show, eject, write, check and test recipes
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   callsheet recipe list
   callsheet recipe show injection
+  callsheet recipe new triage
   callsheet recipe eject layers --as review
-  callsheet recipe check")]
+  callsheet recipe check
+  callsheet recipe test triage --update")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -45,7 +49,34 @@ enum Command {
         #[arg(long = "as", value_name = "NAME")]
         copy: Option<String>,
     },
-    /// Check the project's own recipes
+    /// Write a recipe that works at once into the project, to change it
+    ///
+    /// A recipe.toml with templates, the JSON Schema of its input, a sample input and a first case for `callsheet recipe test`.
+    /// Nothing is overwritten.
+    #[command(after_help = "\
+Examples:
+  callsheet recipe new triage
+  callsheet compose triage --input callsheet/recipes/triage/sample.yaml")]
+    New {
+        /// The name: a word, or two with a `/` between them
+        name: String,
+    },
+    /// Run the cases of the project's own recipes: callsheet/recipes/NAME/tests/CASE.json
+    ///
+    /// A case has the files that it reads, an input, and the exact result. Exits with 1 if a result differs.
+    #[command(after_help = "\
+Examples:
+  callsheet recipe test
+  callsheet recipe test triage
+  callsheet recipe test triage --update      take over what is composed now")]
+    Test {
+        /// The recipes [default: all of the project's own]
+        names: Vec<String>,
+        /// Write what is composed now into the cases that differ
+        #[arg(long)]
+        update: bool,
+    },
+    /// Check the project's own recipes, and compose each with its sample.yaml
     Check {
         /// The recipes [default: all of the project's own]
         names: Vec<String>,
@@ -60,6 +91,8 @@ impl Args {
             Command::Eject { name, copy } => {
                 eject::eject(project, &name, copy.as_deref().unwrap_or(&name), out)
             }
+            Command::New { name } => new::new(project, &name, out),
+            Command::Test { names, update } => test::test(project, &names, update, out),
             Command::Check { names } => check::check(project, &names, out),
         }
     }

@@ -33,6 +33,7 @@ mod places;
 mod private;
 mod project;
 mod prompts;
+mod recipe_author;
 mod recipe_errors;
 mod recipe_templates;
 mod recipes;

@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::sealed::{said, seal_by};
 
 /// A project with one commit; git is found by the path of whoever runs the test.
-fn repository() -> Project {
+pub(crate) fn repository() -> Project {
     let mut project = Project::new();
     fs::remove_dir(project.path(".git")).unwrap();
     project.variable("PATH", &std::env::var("PATH").unwrap());

@@ -14,7 +14,7 @@ fn init_writes_what_is_not_there() {
     made  callsheet/recipes/
     made  callsheet/templates/
     added .callsheet/ to .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     insta::assert_snapshot!(project.read(".gitignore"), @".callsheet/");
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @r"
@@ -42,7 +42,7 @@ fn init_never_overwrites() {
     kept  callsheet/recipes/
     made  callsheet/templates/
     kept  .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     insta::assert_snapshot!(project.callsheet(&["init"]), @r"
     exit: 0
@@ -53,7 +53,7 @@ fn init_never_overwrites() {
     kept  callsheet/recipes/
     kept  callsheet/templates/
     kept  .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     assert_eq!(project.read("callsheet.toml"), "max_file_bytes = 5\n");
     assert_eq!(project.read(".gitignore"), "target\n/.callsheet/");
@@ -103,7 +103,7 @@ fn init_adds_a_line_to_what_git_ignores() {
     made  callsheet/recipes/
     made  callsheet/templates/
     added .callsheet/ to .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     "#);
     assert_eq!(project.read(".gitignore"), "target\n.callsheet/\n");
 }

@@ -77,7 +77,8 @@ pub fn known(name: &str, root: Option<&Root>) -> Result<(), Error> {
     Err(unknown(name, root)?)
 }
 
-fn is_own(name: &str, root: &Root) -> bool {
+/// Tells whether a project has a recipe of its own of this name, readable or not.
+pub fn is_own(name: &str, root: &Root) -> bool {
     let home = format!("{RECIPES}/{name}");
     is_name(name) && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
 }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 pub use builtin::{built_in, built_in_names, built_in_sample};
 pub use condition::Condition;
-pub use find::{Found, RECIPES, find, is_name, known, read};
+pub use find::{Found, RECIPES, find, is_name, is_own, known, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 

@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
-use callsheet::Recipe;
-use callsheet::recipe::built_in;
+use callsheet::inputs::Disk;
+use callsheet::recipe::{SAMPLE_FILE, built_in, built_in_sample};
+use callsheet::{ErrorKind, Options, Recipe, Root, draft, recipe};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{Output, one_line};
-use crate::project::Project;
+use crate::input;
+use crate::output::{Output, Talk, one_line};
+use crate::project::{Project, RECIPES};
 use crate::report::verdict;
 
 pub(super) fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, Failure> {
@@ -24,8 +26,9 @@ pub(super) fn check(project: &Project, names: &[String], out: Output) -> Result<
         match project.recipe(name) {
             Err(failure) if !known => return Err(failure),
             Ok(found) => {
-                let found = findings(found.recipe(), found.home()).into_iter();
-                problems.extend(found.map(|problem| one_line(&problem)));
+                let findings = findings(found.recipe(), found.home()).into_iter();
+                problems.extend(findings.map(|problem| one_line(&problem)));
+                problems.extend(sample(project, found.recipe(), out)?);
             }
             Err(failure) => problems.push(failure.text()),
         }
@@ -64,4 +67,55 @@ fn findings(recipe: &Recipe, home: &str) -> Vec<String> {
         }
     }
     findings
+}
+
+/// Composes a recipe with its sample, where it has one; returns what is wrong.
+fn sample(project: &Project, recipe: &Recipe, out: Output) -> Result<Option<String>, Failure> {
+    let path = format!("{RECIPES}/{}/{SAMPLE_FILE}", recipe.name);
+    let text = match sample_text(&project.open()?, &recipe.name, &path) {
+        Ok(Some(text)) => text,
+        Ok(None) => {
+            if out.talk == Talk::Verbose {
+                out.note(&format!("there is no {path} to compose the recipe with"));
+            }
+            return Ok(None);
+        }
+        Err(why) => return Ok(Some(format!("{path}: {why}"))),
+    };
+    let input = input::sample(&path, &text).and_then(|read| read.complete(project, recipe));
+    let input = match input {
+        Ok(input) => input,
+        Err(failure) => return Ok(Some(failure.text())),
+    };
+    let inputs = project.inputs(&Disk::default())?;
+    let Err(error) = draft(recipe, &input, inputs, &Options::default()) else {
+        return Ok(None);
+    };
+    let kind = error.kind();
+    let failure = Failure::from(match kind {
+        ErrorKind::BadInput => error.at(path.as_str(), None),
+        _ => error,
+    });
+    // What is not there yet, or has not changed, is no mistake of the recipe.
+    match kind {
+        ErrorKind::Unreadable | ErrorKind::NoChange | ErrorKind::NoMatch => {
+            let why = failure.text();
+            out.note(&format!("{path} cannot be composed here: {why}"));
+            Ok(None)
+        }
+        _ => Ok(Some(failure.text())),
+    }
+}
+
+/// Returns the sample of a recipe of the project, or of one that comes along.
+fn sample_text(root: &Root, name: &str, path: &str) -> Result<Option<String>, String> {
+    if !recipe::is_own(name, root) {
+        return Ok(built_in_sample(name).map(str::to_owned));
+    }
+    if !root.has(path) {
+        return Ok(None);
+    }
+    let bytes = root.read(path).map_err(|refusal| refusal.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "no UTF-8 text".to_owned())?;
+    Ok(Some(text))
 }

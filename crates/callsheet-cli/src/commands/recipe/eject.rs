@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use callsheet::Recipe;
-use callsheet::recipe::{RECIPE_FILE, built_in, built_in_names, is_name};
+use callsheet::recipe::{
+    RECIPE_FILE, SAMPLE_FILE, built_in, built_in_names, built_in_sample, is_name,
+};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ pub(super) fn eject(
     let folder = recipe.folder().iter();
     let files: Vec<(&str, &str)> = folder
         .map(|(file, text)| (file.as_str(), text.as_str()))
+        .chain(built_in_sample(name).map(|text| (SAMPLE_FILE, text)))
         .collect();
     let home = write(project, copy, &files, "name the copy with `--as NAME`", out)?;
     out.say(&format!("`callsheet compose {copy}` uses it from now on"));
