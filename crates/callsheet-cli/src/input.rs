@@ -143,6 +143,16 @@ fn fields_of(name: &str, text: &str) -> Result<Map<String, Value>, Failure> {
 }
 
 impl Document {
+    /// Sets a field over all that is set already; `option` is named on record.
+    pub(crate) fn set(&mut self, option: &str, field: &str, value: Value) {
+        if !self.given.is_empty() {
+            let mut given = Given::new(option);
+            given.put(field, &value, self.fields.contains_key(field));
+            self.given.push(given);
+        }
+        self.fields.insert(field.to_owned(), value);
+    }
+
     /// Returns the input of a recipe: what is set here, over the settings of the project.
     pub(crate) fn complete(self, project: &Project, recipe: &Recipe) -> Result<Value, Failure> {
         let mut fields = self.fields;

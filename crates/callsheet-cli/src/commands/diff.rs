@@ -173,8 +173,7 @@ impl Args {
         if let Some(recipe) = &self.recipe {
             let input = InputArgs {
                 input: vec![name.to_owned()],
-                define: Vec::new(),
-                prompts_dir: None,
+                ..InputArgs::default()
             };
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
             return Ok(side_of(&composition.document()).unwrap_or(Side {

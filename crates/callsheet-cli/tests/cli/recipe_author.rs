@@ -423,3 +423,17 @@ fn a_recipe_that_cannot_be_read_fails_its_cases() {
     0 cases run, none failed
     ");
 }
+
+#[test]
+fn what_the_project_lacks_is_no_problem_of_a_recipe() {
+    let project = Project::new();
+    assert_eq!(
+        project.run(&words("recipe eject review --as look")).code(),
+        Some(0)
+    );
+    let run = project.run(&words("recipe check look"));
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let said = String::from_utf8(run.stderr).unwrap();
+    let note = "note: callsheet/recipes/look/sample.yaml cannot be composed here: ";
+    assert!(said.starts_with(note), "{said}");
+}

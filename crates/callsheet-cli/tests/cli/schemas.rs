@@ -27,9 +27,7 @@ fn a_recipe_of_such_a_name_is_told_of() {
     );
     let run = project.run(&words("schema settings"));
     assert_eq!(run.json()["title"], "callsheet.toml");
-    insta::assert_snapshot!(String::from_utf8_lossy(&run.stderr), @r"
-    note: this is not the schema of the recipe `callsheet/recipes/settings`; rename that to get its own
-    ");
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"note: this is not the schema of the recipe `callsheet/recipes/settings`; rename that to get its own");
     insta::assert_snapshot!(project.callsheet(&words("recipe eject pack --as recipe")), @r"
     exit: 2
     --- stderr

@@ -1,10 +1,15 @@
 //! `recipe check`: what is wrong, or suspicious, about recipes.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use callsheet::inputs::Disk;
+use callsheet::observe::{Observer, Question};
+use callsheet::omission::Refusal;
 use callsheet::recipe::{SAMPLE_FILE, built_in, built_in_sample};
 use callsheet::{ErrorKind, Options, Recipe, Root, draft, recipe};
+use callsheet_run::ProjectObserver;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -87,7 +92,9 @@ fn sample(project: &Project, recipe: &Recipe, out: Output) -> Result<Option<Stri
         Ok(input) => input,
         Err(failure) => return Ok(Some(failure.text())),
     };
-    let inputs = project.inputs(&Disk::default())?;
+    let observer = Noting::new(project);
+    let refused = Arc::clone(&observer.refused);
+    let inputs = project.inputs(&Disk::default())?.with_observer(observer);
     let Err(error) = draft(recipe, &input, inputs, &Options::default()) else {
         return Ok(None);
     };
@@ -97,13 +104,46 @@ fn sample(project: &Project, recipe: &Recipe, out: Output) -> Result<Option<Stri
         _ => error,
     });
     // What is not there yet, or has not changed, is no mistake of the recipe.
-    match kind {
-        ErrorKind::Unreadable | ErrorKind::NoChange | ErrorKind::NoMatch => {
-            let why = failure.text();
-            out.note(&format!("{path} cannot be composed here: {why}"));
-            Ok(None)
+    let of_project = [
+        ErrorKind::Unreadable,
+        ErrorKind::NoChange,
+        ErrorKind::NoMatch,
+    ];
+    if of_project.contains(&kind) || refused.load(Ordering::Relaxed) {
+        out.note(&format!(
+            "{path} cannot be composed here: {}",
+            failure.text()
+        ));
+        return Ok(None);
+    }
+    Ok(Some(failure.text()))
+}
+
+/// Asks the repository and runs commands, and remembers whether that was refused.
+#[derive(Debug)]
+struct Noting {
+    inner: ProjectObserver,
+    refused: Arc<AtomicBool>,
+}
+
+impl Noting {
+    fn new(project: &Project) -> Self {
+        Self {
+            inner: project.observer(),
+            refused: Arc::default(),
         }
-        _ => Ok(Some(failure.text())),
+    }
+}
+
+impl Observer for Noting {
+    fn observe(&self, question: &Question, most: u64) -> Result<Vec<u8>, Refusal> {
+        let answer = self.inner.observe(question, most);
+        self.refused.fetch_or(answer.is_err(), Ordering::Relaxed);
+        answer
+    }
+
+    fn commands(&self) -> Vec<String> {
+        self.inner.commands()
     }
 }
 
