@@ -1,5 +1,4 @@
 //! The programs of `examples/` print exactly what stands here.
-#![expect(clippy::unwrap_used, reason = "an example that fails fails its test")]
 #![expect(dead_code, reason = "`main` is what cargo runs")]
 
 #[path = "../examples/compose.rs"]

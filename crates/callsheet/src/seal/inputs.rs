@@ -171,7 +171,9 @@ impl SealedInputs {
 
     /// Puts [`super::ROOT`] in the place of the root, and in that of its path in the input; tells whether the input has
     /// changed.
-    pub(super) fn hide(&mut self, paths: &RootPaths) -> bool {
+    ///
+    /// `input` is the sealed input, which whoever sealed it has at hand and nobody has to parse again.
+    pub(super) fn hide(&mut self, paths: &RootPaths, mut input: Value) -> bool {
         if let Some((root, _)) = &mut self.root {
             *root = paths.hide(root).into_owned();
         }
@@ -179,13 +181,13 @@ impl SealedInputs {
             *given = given.map(|text| paths.hide(text).into_owned());
         }
         self.readings.hide(paths);
-        let mut input = self.input().unwrap_or_default();
         paths.hide_value(&mut input) && self.change(&input, |_| false)
     }
 
     /// Does the same, and takes the path out of all texts, too.
     pub(super) fn hide_everywhere(&mut self, paths: &RootPaths) {
-        self.hide(paths);
+        let input = self.input().unwrap_or_default();
+        self.hide(paths, input);
         let input = self.input().unwrap_or_default();
         self.change(&input, |text| match paths.hide(text) {
             Cow::Borrowed(_) => false,

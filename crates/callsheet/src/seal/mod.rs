@@ -116,7 +116,7 @@ impl Seal {
         let mut hidden = SealedInputs::of(recipe, input, inputs, options)?;
         let root = inputs.root.iter();
         let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
-        let changed = hidden.hide(&paths);
+        let changed = hidden.hide(&paths, input.clone());
         let told = Told::of(composition);
         // From outside, `../shop/a.md` is a file of the project only as long as that is the name of its directory.
         let mut asked = recipe.folder().values().map(Cow::from);
