@@ -73,6 +73,12 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
         write_below(&opened, FILE, &settings(""))?;
         steps.push(("wrote", FILE));
     }
+    for folder in [RECIPES, TEMPLATES] {
+        let did = if opened.has(folder) { "kept" } else { "made" };
+        // What is there may be a link that leads out, and is then nothing of the project.
+        make_below(&opened, folder)?;
+        steps.push((did, folder));
+    }
     for described in Described::ALL {
         let did = if described.write(&opened)? {
             "wrote"
@@ -80,12 +86,6 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
             "kept"
         };
         steps.push((did, described.path()));
-    }
-    for folder in [RECIPES, TEMPLATES] {
-        let did = if opened.has(folder) { "kept" } else { "made" };
-        // What is there may be a link that leads out, and is then nothing of the project.
-        make_below(&opened, folder)?;
-        steps.push((did, folder));
     }
     let old = match opened.read(".gitignore") {
         Ok(bytes) => String::from_utf8(bytes)

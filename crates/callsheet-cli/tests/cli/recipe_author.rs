@@ -395,16 +395,16 @@ fn a_case_brings_its_files_along_and_knows_no_settings() {
 fn a_recipe_that_cannot_be_read_fails_its_cases() {
     let project = with_new();
     project.file("callsheet/recipes/triage/recipe.toml", "layer = []\n");
-    insta::assert_snapshot!(project.callsheet(&words("recipe test")), @r"
+    insta::assert_snapshot!(project.callsheet(&words("recipe test")), @r#"
     exit: 1
     --- stdout
     FAILED  triage/list: The points are a list
-      expected a prompt, found the error
-      callsheet/recipes/triage/recipe.toml:1: unknown field `layer`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denies`, `warning`, `error`, `empty`, `schema`, `defaults`, `messages`, `frames`, `layers`
+      expected a prompt, found the error:
+      + "callsheet/recipes/triage/recipe.toml:1: unknown field `layer`, expected one of `description`, `shape`, `prepare`, `separator`, `missing`, `frame`, `unique`, `single_system`, `marker`, `redact`, `denie" … (285 bytes)
     --- stderr
     error: 1 case run, 1 failed
     hint: `--update` writes what is composed now into the cases; look at the difference
-    ");
+    "#);
     insta::assert_snapshot!(project.callsheet(&words("recipe test triag")), @r"
     exit: 2
     --- stderr

@@ -9,10 +9,10 @@ fn init_writes_what_is_not_there() {
     exit: 0
     --- stderr
     wrote callsheet.toml
-    wrote callsheet/.schemas/settings.json
-    wrote callsheet/.schemas/recipe.json
     made  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     added .callsheet/ to .gitignore
     next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
@@ -37,10 +37,10 @@ fn init_never_overwrites() {
     exit: 0
     --- stderr
     kept  callsheet.toml
-    wrote callsheet/.schemas/settings.json
-    wrote callsheet/.schemas/recipe.json
     kept  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     kept  .gitignore
     next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
@@ -48,10 +48,10 @@ fn init_never_overwrites() {
     exit: 0
     --- stderr
     kept  callsheet.toml
-    kept  callsheet/.schemas/settings.json
-    kept  callsheet/.schemas/recipe.json
     kept  callsheet/recipes/
     kept  callsheet/templates/
+    kept  callsheet/.schemas/settings.json
+    kept  callsheet/.schemas/recipe.json
     kept  .gitignore
     next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
@@ -75,20 +75,20 @@ fn init_adds_a_line_to_what_git_ignores() {
           "path": "callsheet.toml"
         },
         {
-          "did": "wrote",
-          "path": "callsheet/.schemas/settings.json"
-        },
-        {
-          "did": "wrote",
-          "path": "callsheet/.schemas/recipe.json"
-        },
-        {
           "did": "made",
           "path": "callsheet/recipes"
         },
         {
           "did": "made",
           "path": "callsheet/templates"
+        },
+        {
+          "did": "wrote",
+          "path": "callsheet/.schemas/settings.json"
+        },
+        {
+          "did": "wrote",
+          "path": "callsheet/.schemas/recipe.json"
         },
         {
           "did": "added",
@@ -98,10 +98,10 @@ fn init_adds_a_line_to_what_git_ignores() {
     }
     --- stderr
     wrote callsheet.toml
-    wrote callsheet/.schemas/settings.json
-    wrote callsheet/.schemas/recipe.json
     made  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     added .callsheet/ to .gitignore
     next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     "#);

@@ -35,16 +35,28 @@ pub(super) fn texts(what: &str, expected: &str, actual: &str) -> Option<String> 
         ('+', &new[same..new.len() - tail]),
     ] {
         for line in lines {
-            let start: String = line.chars().take(200).collect();
-            let rest = if start.len() < line.len() {
-                format!(" … ({} bytes)", line.len())
-            } else {
-                String::new()
-            };
-            shown.push_str(&format!("  {sign} {start:?}{rest}\n"));
+            shown.push_str(&quoted_line(sign, line));
         }
     }
     Some(shown)
+}
+
+/// Shows all lines of a text.
+pub(super) fn quoted(sign: char, text: &str) -> String {
+    text.split('\n')
+        .map(|line| quoted_line(sign, line))
+        .collect()
+}
+
+/// Shows a line in quotes, so that it cannot be taken for one of ours.
+fn quoted_line(sign: char, line: &str) -> String {
+    let start: String = line.chars().take(200).collect();
+    let rest = if start.len() < line.len() {
+        format!(" … ({} bytes)", line.len())
+    } else {
+        String::new()
+    };
+    format!("  {sign} {start:?}{rest}\n")
 }
 
 #[cfg(test)]

@@ -189,11 +189,12 @@ impl Case {
                 return found.into_iter().collect();
             }
             (Some(_), None, Err(error)) => {
-                return vec![format!("expected a prompt, found the error\n{error}")];
+                let found = difference::quoted('+', &error.to_string());
+                return vec![format!("  expected a prompt, found the error:\n{found}")];
             }
             (None, Some(_), Ok(composition)) => {
-                let text = &composition.text;
-                return vec![format!("expected an error, found the prompt\n{text}")];
+                let found = difference::quoted('+', &composition.text);
+                return vec![format!("  expected an error, found the prompt:\n{found}")];
             }
             _ => return vec!["a case needs one of `expected`, `messages` and `error`".to_owned()],
         };

@@ -115,7 +115,8 @@ fn run(
             return Ok(ran);
         }
         Err(error) => {
-            ran.differences = vec![error.to_string()];
+            // A name in it may hold line breaks, and is no line of ours.
+            ran.differences = vec![one_line(&error.to_string())];
             return Ok(ran);
         }
     };
