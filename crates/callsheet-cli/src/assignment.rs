@@ -11,11 +11,11 @@ use callsheet_run::sandbox::Place;
 use callsheet_run::tasks::{Terms, meetings};
 use callsheet_run::{Resolved, document, drive};
 use callsheet_store::{Id, NewRun, Run, RunKind, RunState, Task, Wait};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::commands::exec::{self, Errand, TaskErrand, Texts};
 use crate::failure::Failure;
-use crate::options::{InputArgs, Keeping};
+use crate::options::{Keeping, compose_fields};
 use crate::output::Output;
 use crate::project::Project;
 use crate::store::{self, Opened};
@@ -196,13 +196,9 @@ impl Assignment<'_> {
         runner: &Resolved,
         out: Output,
     ) -> Result<(Id, String), Failure> {
-        let args = InputArgs {
-            input: None,
-            define: self.fields(terms, runner)?,
-            prompts_dir: None,
-        };
-        let composed =
-            args.compose_for(self.project, RECIPE, &Options::default(), Keeping::Seal)?;
+        let fields = self.fields(terms, runner)?;
+        let options = Options::default();
+        let composed = compose_fields(self.project, RECIPE, fields, &options, Keeping::Seal)?;
         report::omissions(&composed.composition.manifest.omissions, out);
         let text = composed.composition.text.clone();
         let seal = composed
@@ -212,7 +208,7 @@ impl Assignment<'_> {
     }
 
     /// Returns the input of the recipe, field by field.
-    fn fields(&self, terms: &Terms, runner: &Resolved) -> Result<Vec<String>, Failure> {
+    fn fields(&self, terms: &Terms, runner: &Resolved) -> Result<Map<String, Value>, Failure> {
         let body = &self.task.body;
         let mut done_when: Vec<String> = field(body, "done_when");
         let required: Vec<&str> = terms
@@ -255,7 +251,7 @@ impl Assignment<'_> {
         }
         let fields = fields.into_iter();
         Ok(fields
-            .map(|(name, value)| format!("{name}:={value}"))
+            .map(|(name, value)| (name.to_owned(), value))
             .collect())
     }
 

@@ -1,51 +1,158 @@
-//! Input documents: a JSON or YAML file, or stdin, with fields set on the command line over it.
+//! Input documents: JSON or YAML files, or stdin, with fields set on the command line over them.
+//!
+//! Files are named relative to the current directory. Later documents win over earlier ones, and what is set on the command
+//! line over all of them.
+
+mod define;
 
 use std::io::Read as _;
+use std::path::Path;
 
-use callsheet::Recipe;
-use callsheet::document::{self, Fault, Malformed};
+use callsheet::document::{self, Fault, Given, Malformed, merge};
+use callsheet::inputs::{Located, MAX_FILE_BYTES};
+use callsheet::{Recipe, Root};
 use serde_json::{Map, Value};
 
+pub(crate) use self::define::defined;
+use self::define::{reader, set};
 use crate::failure::{Failure, cause_text};
+use crate::output::STDOUT;
 use crate::project::Project;
+
+/// The name that means stdin where a file is asked for.
+pub(crate) const STDIN: &str = STDOUT;
+
+/// What a record calls the fields that are set on the command line.
+const COMMAND_LINE: &str = "-D";
 
 /// What somebody asks a recipe for, before the settings of the project fill the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     fields: Map<String, Value>,
-    /// The file that they came from, for errors.
+    /// The files that they came from, for errors.
     pub(crate) file: Option<String>,
+    /// What each of several documents gave; of a single one nothing is recorded.
+    pub(crate) given: Vec<Given>,
 }
 
 impl From<Map<String, Value>> for Document {
     fn from(fields: Map<String, Value>) -> Self {
-        Self { fields, file: None }
+        Self {
+            fields,
+            file: None,
+            given: Vec::new(),
+        }
     }
 }
 
-/// Returns what a document and the command line set; the command line wins.
-pub(crate) fn read(document: Option<&str>, defines: &[String]) -> Result<Document, Failure> {
-    let mut fields = match document {
-        None => Map::new(),
-        Some(name) => match parse(name, &text(name)?)? {
-            Value::Object(fields) => fields,
-            other => {
-                return Err(Failure::input(format!(
-                    "{}: {}",
-                    shown(name),
-                    not_an_object(&other)
-                )));
-            }
-        },
-    };
-    for define in defines {
-        set(&mut fields, define)?;
+/// Returns what documents and the command line set: later documents win over earlier ones, the command line over all.
+///
+/// `root` is the project's, for the names of the files on record.
+pub(crate) fn read(
+    documents: &[String],
+    defines: &[String],
+    root: &Root,
+) -> Result<Document, Failure> {
+    refuse_two_readers(&readers(documents, defines))?;
+    let mut fields = Map::new();
+    let mut given = Vec::new();
+    for name in documents {
+        let mut record = Given::new(recorded(name, root));
+        merge(&mut fields, object(name)?, &mut record);
+        given.push(record);
     }
-    let file = document.filter(|name| *name != "-").map(str::to_owned);
-    Ok(Document { fields, file })
+    let mut record = Given::new(COMMAND_LINE);
+    for define in defines {
+        set(&mut fields, define, &mut record)?;
+    }
+    if !defines.is_empty() {
+        given.push(record);
+    }
+    let files = documents.iter().filter(|name| *name != STDIN);
+    let files: Vec<&str> = files.map(String::as_str).collect();
+    Ok(Document {
+        fields,
+        file: (!files.is_empty()).then(|| files.join(", ")),
+        given: if documents.len() > 1 {
+            given
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+/// Returns the options of a command line that read stdin, as a person would name them.
+pub(crate) fn readers(documents: &[String], defines: &[String]) -> Vec<String> {
+    let documents = documents.iter().filter(|name| *name == STDIN);
+    let documents = documents.map(|_| format!("`--input {STDIN}`"));
+    documents
+        .chain(defines.iter().filter_map(|define| reader(define)))
+        .collect()
+}
+
+/// Refuses a command line of which several options would read stdin: all but one would find nothing.
+pub(crate) fn refuse_two_readers(readers: &[String]) -> Result<(), Failure> {
+    match readers {
+        [] | [_] => Ok(()),
+        [one, other, ..] => Err(
+            Failure::input(format!("{one} and {other} would both read stdin"))
+                .hint("stdin can be read once; put the other text into a file"),
+        ),
+    }
+}
+
+/// Returns the name of a document that goes on record: one that tells nothing about the machine.
+fn recorded(name: &str, root: &Root) -> String {
+    if name == STDIN {
+        return shown(name).to_owned();
+    }
+    let absolute = std::path::absolute(name).unwrap_or_default();
+    if let Located::Inside(path) = root.locate(&absolute.to_string_lossy()) {
+        return path;
+    }
+    if Path::new(name).is_relative() {
+        return name.to_owned();
+    }
+    let last = absolute.file_name().unwrap_or(absolute.as_os_str());
+    last.to_string_lossy().into_owned()
+}
+
+/// Returns what a document that was read already sets.
+pub(crate) fn sample(name: &str, text: &str) -> Result<Document, Failure> {
+    let fields = fields_of(name, text)?;
+    Ok(Document {
+        file: Some(name.to_owned()),
+        ..Document::from(fields)
+    })
+}
+
+/// Reads a document with fields.
+fn object(name: &str) -> Result<Map<String, Value>, Failure> {
+    fields_of(name, &text(name)?)
+}
+
+fn fields_of(name: &str, text: &str) -> Result<Map<String, Value>, Failure> {
+    match parse(name, text)? {
+        Value::Object(fields) => Ok(fields),
+        other => Err(Failure::input(format!(
+            "{}: {}",
+            shown(name),
+            not_an_object(&other)
+        ))),
+    }
 }
 
 impl Document {
+    /// Sets a field over all that is set already; `option` is named on record.
+    pub(crate) fn set(&mut self, option: &str, field: &str, value: Value) {
+        if !self.given.is_empty() {
+            let mut given = Given::new(option);
+            given.put(field, &value, self.fields.contains_key(field));
+            self.given.push(given);
+        }
+        self.fields.insert(field.to_owned(), value);
+    }
+
     /// Returns the input of a recipe: what is set here, over the settings of the project.
     pub(crate) fn complete(self, project: &Project, recipe: &Recipe) -> Result<Value, Failure> {
         let mut fields = self.fields;
@@ -65,23 +172,51 @@ fn not_an_object(value: &Value) -> String {
 }
 
 fn shown(name: &str) -> &str {
-    if name == "-" { "stdin" } else { name }
+    if name == STDIN { "stdin" } else { name }
 }
 
-/// Returns a text of the command line, or what the file behind an `@` holds; `@-` is stdin.
-pub(crate) fn given(value: &str) -> Result<String, Failure> {
-    match value.strip_prefix('@') {
-        Some(file) => text(file),
-        None => Ok(value.to_owned()),
+/// What a value of the command line is.
+pub(crate) enum Text<'a> {
+    /// A text that is written there.
+    Written(&'a str),
+    /// What a file holds, or stdin.
+    File(&'a str),
+}
+
+impl<'a> Text<'a> {
+    /// Reads a value: `@FILE` names a file, `@-` is stdin, `@@` begins a text with one `@`.
+    pub(crate) fn of(value: &'a str) -> Self {
+        match value.strip_prefix('@') {
+            Some(rest) if rest.starts_with('@') => Self::Written(rest),
+            Some(file) => Self::File(file),
+            None => Self::Written(value),
+        }
     }
 }
 
+/// Returns a text of the command line, or what the file behind an `@` holds.
+pub(crate) fn given(value: &str) -> Result<String, Failure> {
+    match Text::of(value) {
+        Text::Written(text) => Ok(text.to_owned()),
+        Text::File(file) => text(file),
+    }
+}
+
+/// Reads a file that was named on the command line, or stdin.
 fn text(name: &str) -> Result<String, Failure> {
+    if name.is_empty() {
+        return Err(Failure::input("no file is named behind `@`").hint(
+            "`@FILE` reads a file, `@-` stdin; a text that begins with `@` begins with `@@`",
+        ));
+    }
     let mut bytes = Vec::new();
-    let read = if name == "-" {
-        std::io::stdin().read_to_end(&mut bytes).map(|_| ())
+    let read = if name == STDIN {
+        std::io::stdin()
+            .take(MAX_FILE_BYTES + 1)
+            .read_to_end(&mut bytes)
     } else {
-        std::fs::read(name).map(|content| bytes = content)
+        std::fs::File::open(name)
+            .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
     };
     read.map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => {
@@ -89,6 +224,10 @@ fn text(name: &str) -> Result<String, Failure> {
         }
         _ => Failure::refused(&format!("cannot read `{}`", shown(name)), &cause),
     })?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let detail = format!("more than {MAX_FILE_BYTES} bytes are not read");
+        return Err(Failure::input(format!("{}: {detail}", shown(name))));
+    }
     String::from_utf8(bytes).map_err(|_| Failure::input(format!("{}: no UTF-8 text", shown(name))))
 }
 
@@ -128,113 +267,5 @@ fn hinted(failure: Failure, malformed: &Malformed) -> Failure {
     match malformed.fault {
         Fault::DuplicateKey => failure.hint("only one of the values would count; remove the other"),
         _ => failure,
-    }
-}
-
-/// Returns the key and the value of `key=text` or `key:=json`.
-fn definition(define: &str) -> Result<(&str, Value), Failure> {
-    let (key, value) = define
-        .split_once('=')
-        .ok_or_else(|| bad(define, "there is no `=`"))?;
-    let (key, value) = match key.strip_suffix(':') {
-        None => (key, Value::from(value)),
-        Some(key) => match document::json(value) {
-            Ok(parsed) => (key, parsed),
-            Err(malformed) => {
-                let why = format!("what follows `:=` is not JSON: {}", malformed.reason);
-                return Err(hinted(bad(define, &why), &malformed));
-            }
-        },
-    };
-    if key.is_empty() {
-        return Err(bad(define, "the key is empty"));
-    }
-    Ok((key, value))
-}
-
-fn bad(define: &str, why: &str) -> Failure {
-    /// The characters of a definition that are shown.
-    const SHOWN: usize = 80;
-    let shown: String = define.chars().take(SHOWN).collect();
-    let rest = if shown.len() < define.len() {
-        "…"
-    } else {
-        ""
-    };
-    Failure::input(format!("`-D {shown}{rest}`: {why}"))
-        .hint("write `-D key=text` or `-D key:=json`, with dots for fields in fields")
-}
-
-/// Sets a field from `key=text` or `key:=json`; dots in the key go deeper.
-fn set(fields: &mut Map<String, Value>, define: &str) -> Result<(), Failure> {
-    let (key, value) = definition(define)?;
-    let mut steps: Vec<&str> = key.split('.').collect();
-    if steps.iter().any(|step| step.is_empty()) {
-        return Err(bad(define, "the key is empty"));
-    }
-    if steps.len() > document::DEPTH_LIMIT {
-        return Err(bad(define, &document::too_deep()));
-    }
-    let last = steps.pop().unwrap_or_default();
-    let mut object = fields;
-    for step in steps {
-        let inner = object
-            .entry(step)
-            .or_insert_with(|| Value::Object(Map::new()));
-        object = inner
-            .as_object_mut()
-            .ok_or_else(|| bad(define, &format!("`{step}` is no object")))?;
-    }
-    object.insert(last.to_owned(), value);
-    Ok(())
-}
-
-/// Returns the fields that `-D` sets, for commands without a recipe: dots belong to the name.
-pub(crate) fn defined(defines: &[String]) -> Result<Map<String, Value>, Failure> {
-    let definitions = defines.iter().map(|define| definition(define));
-    definitions
-        .map(|definition| definition.map(|(key, value)| (key.to_owned(), value)))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn fields_are_set_at_any_depth() {
-        let mut fields = Map::new();
-        for define in ["a.b=x=y", "a.c:=[1,{\"d\":null}]", "e:=true", "e2="] {
-            set(&mut fields, define).unwrap();
-        }
-        assert_eq!(
-            Value::Object(fields),
-            json!({"a": {"b": "x=y", "c": [1, {"d": null}]}, "e": true, "e2": ""})
-        );
-        let names = defined(&["a.b=1".to_owned(), "c:=2".to_owned()]).unwrap();
-        assert_eq!(
-            Value::Object(names),
-            json!({"a.b": "1", "c": 2}),
-            "template names may hold dots"
-        );
-    }
-
-    #[test]
-    fn numbers_of_definitions_keep_their_digits() {
-        for number in ["1.10", "12345678901234567890123", "1E5", "-0", "0.50"] {
-            let mut fields = Map::new();
-            set(&mut fields, &format!("a.b:=[{number}]")).unwrap();
-            let names = defined(&[format!("x:={{\"y\": {number}}}")]).unwrap();
-            assert_eq!(
-                Value::Object(fields).to_string(),
-                format!("{{\"a\":{{\"b\":[{number}]}}}}")
-            );
-            assert_eq!(
-                Value::Object(names).to_string(),
-                format!("{{\"x\":{{\"y\":{number}}}}}")
-            );
-        }
     }
 }

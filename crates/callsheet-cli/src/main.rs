@@ -17,6 +17,7 @@ mod project;
 mod report;
 mod run;
 mod sandbox;
+mod schemas;
 mod settings;
 mod store;
 mod table;

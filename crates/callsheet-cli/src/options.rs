@@ -6,6 +6,9 @@ use callsheet::redact::Level;
 use callsheet::tokens::Encoding;
 use callsheet::{Budget, Composition, ErrorKind, Options, Recipe, Seal, compose};
 
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
 use crate::failure::Failure;
 use crate::input::{self, Document};
 use crate::output::Output;
@@ -15,13 +18,14 @@ use crate::report;
 use crate::settings::FILE;
 
 /// What goes into a recipe.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The input document, JSON or YAML; `-` reads stdin
+    /// The input document, JSON or YAML; `-` reads stdin. Of several, later ones win field by field
     #[arg(long, value_name = "FILE")]
-    pub(crate) input: Option<String>,
+    pub(crate) input: Vec<String>,
 
-    /// Set a field of the input: text with `=`, JSON with `:=`, dots for fields in fields
+    /// Set a field of the input: text with `=`, JSON with `:=`, dots for fields in fields; `@FILE` or `@-` as the value reads
+    /// it from a file or stdin
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     pub(crate) define: Vec<String>,
 
@@ -116,6 +120,12 @@ fn amount(text: &str) -> Result<usize, String> {
     number.checked_mul(factor).ok_or_else(bad)
 }
 
+/// Returns the word that stands for a value on the command line, which input fields share.
+pub(crate) fn name_of(value: &impl ValueEnum) -> String {
+    let word = value.to_possible_value();
+    word.map_or_else(String::new, |word| word.get_name().to_owned())
+}
+
 /// A composition, sealed where that was asked for.
 #[derive(Debug)]
 pub(crate) struct Composed {
@@ -128,11 +138,16 @@ pub(crate) struct Composed {
 impl InputArgs {
     /// Refuses input for a prompt that is sealed already.
     pub(crate) fn refuse_for_sealed(&self) -> Result<(), Failure> {
-        let given = self.input.is_some() || self.prompts_dir.is_some() || !self.define.is_empty();
+        let given = !self.input.is_empty() || self.prompts_dir.is_some() || !self.define.is_empty();
         if given {
             return Err(Failure::input("a sealed prompt takes no input"));
         }
         Ok(())
+    }
+
+    /// Returns the options that read stdin, as a person would name them.
+    pub(crate) fn readers(&self) -> Vec<String> {
+        input::readers(&self.input, &self.define)
     }
 
     /// Composes a recipe of the project by name.
@@ -156,7 +171,7 @@ impl InputArgs {
     ) -> Result<Composed, Failure> {
         let found = project.recipe(name)?;
         let recipe = found.recipe();
-        let mut defines = self.define.clone();
+        let mut document = input::read(&self.input, &self.define, &project.open()?)?;
         if let Some(folder) = &self.prompts_dir {
             if !recipe.schema.fields().any(|field| field == "prompts_dir") {
                 return Err(Failure::input(format!(
@@ -166,11 +181,23 @@ impl InputArgs {
             if !std::path::Path::new(folder).is_dir() {
                 return Err(Failure::input(format!("`{folder}` is no folder")));
             }
-            defines.push(format!("prompts_dir={}", from_here(folder)?));
+            document.set("--prompts-dir", "prompts_dir", from_here(folder)?.into());
         }
-        let document = input::read(self.input.as_deref(), &defines)?;
         compose_document(project, recipe, document, options, keeping)
     }
+}
+
+/// Composes a recipe of the project by name for fields of its input, and seals the prompt if it is to be kept.
+pub(crate) fn compose_fields(
+    project: &Project,
+    name: &str,
+    fields: Map<String, Value>,
+    options: &Options,
+    keeping: Keeping,
+) -> Result<Composed, Failure> {
+    let found = project.recipe(name)?;
+    let document = Document::from(fields);
+    compose_document(project, found.recipe(), document, options, keeping)
 }
 
 /// Composes a recipe of the project for a document, and seals the prompt if it is to be kept.
@@ -182,6 +209,7 @@ pub(crate) fn compose_document(
     keeping: Keeping,
 ) -> Result<Composed, Failure> {
     let shown = document.file.clone();
+    let given = document.given.clone();
     let input = document.complete(project, recipe)?;
     let disk = match keeping {
         Keeping::Nothing => Disk::default(),
@@ -191,6 +219,7 @@ pub(crate) fn compose_document(
     let options = &Options {
         redact_key: project.settings.prompt.redact_key(),
         redact_rules: project.settings.prompt.redact_rules.clone(),
+        inputs: given,
         ..options.clone()
     };
     let composed = progress::during("composing", || {

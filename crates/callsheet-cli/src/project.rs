@@ -109,9 +109,13 @@ impl Project {
 
     /// Returns what a composition may look at, on a disk that may be watched.
     pub(crate) fn inputs(&self, disk: &Disk) -> Result<Inputs, Failure> {
-        let observer = ProjectObserver::new(&self.root, self.settings.commands.clone());
         let inputs = Inputs::new(self.settings.prompt.limited(disk.open(&self.root)?));
-        Ok(inputs.with_observer(observer))
+        Ok(inputs.with_observer(self.observer()))
+    }
+
+    /// Returns what asks the repository and runs the commands of the project.
+    pub(crate) fn observer(&self) -> ProjectObserver {
+        ProjectObserver::new(&self.root, self.settings.commands.clone())
     }
 
     /// Finds a recipe: the project's own first, then the built-in ones, unless those are preferred.

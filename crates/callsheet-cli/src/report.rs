@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use callsheet::check::Finding;
+use callsheet::document::Given;
 use callsheet::manifest::Manifest;
 use callsheet::redact::Redaction;
 use callsheet::{Composition, Event, Omission, Reason};
@@ -38,6 +39,12 @@ pub(crate) fn table(manifest: &Manifest) -> String {
         "\n{} bytes{tokens}{encoding}, {}\n",
         manifest.bytes, manifest.fingerprint
     ));
+    if !manifest.inputs.is_empty() {
+        text.push_str("\nInput:\n");
+    }
+    for given in &manifest.inputs {
+        text.push_str(&format!("  {}\n", one_line(&gave(given))));
+    }
     if !manifest.redactions.is_empty() {
         text.push_str("\nRedacted:\n");
     }
@@ -57,6 +64,16 @@ pub(crate) fn table(manifest: &Manifest) -> String {
         text.push_str(&format!("  {layer} ({size}): {}\n", one_line(&sentence)));
     }
     text
+}
+
+/// Says what one of several documents gave to the input.
+fn gave(given: &Given) -> String {
+    let fields = given.fields.join(", ");
+    let overrides = match &given.overrides[..] {
+        [] => String::new(),
+        fields => format!(" (overrides {})", fields.join(", ")),
+    };
+    format!("{}: {fields}{overrides}", given.from)
 }
 
 fn section_table(manifest: &Manifest) -> Table {

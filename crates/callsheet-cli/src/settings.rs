@@ -137,7 +137,7 @@ impl Settings {
     /// Reads the settings of a project; `text` is its file, `file` how a user names it.
     pub(crate) fn parse(text: &str, file: &str) -> Result<Self, Failure> {
         let refused = |error: callsheet::Error| {
-            Failure::from(error).hint("`callsheet schema --settings` prints what is allowed")
+            Failure::from(error).hint("`callsheet schema settings` prints what is allowed")
         };
         let bad = |error: toml::de::Error| {
             refused(callsheet::Error::toml(

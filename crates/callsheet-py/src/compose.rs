@@ -63,6 +63,8 @@ impl Asked {
                 None => settings.redact_key(),
             },
             redact_rules: settings.redact_rules.clone(),
+            // Whatever the input was merged from was merged in Python.
+            inputs: Vec::new(),
         })
     }
 }

@@ -130,6 +130,7 @@
 pub mod blocks;
 mod builder;
 pub mod cache;
+pub mod case;
 pub mod check;
 mod compose;
 pub mod document;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::{self, CacheRecord, Part};
 use crate::compose::Prompt;
+use crate::document::Given;
 use crate::omission::Omission;
 use crate::reading::Reading;
 use crate::recipe::Recipe;
@@ -35,6 +36,9 @@ pub struct Manifest {
     pub recipe: RecipeRecord,
     /// The fingerprint of the checked input.
     pub input: Fingerprint,
+    /// What each of several documents gave to the input, the later ones over the earlier ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Given>,
     /// The fingerprint of the exact bytes that are handed over.
     pub fingerprint: Fingerprint,
     /// The number of these bytes.
@@ -165,6 +169,7 @@ impl Manifest {
                 fingerprint: recipe.fingerprint,
             },
             input,
+            inputs: Vec::new(),
             fingerprint: Fingerprint::of(handed_over),
             bytes: handed_over.len(),
             tokens: None,

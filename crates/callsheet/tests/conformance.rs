@@ -4,19 +4,14 @@
 //! run the same cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod corpus;
-
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use callsheet::case::{Case, Entry, ROOT};
 use callsheet::inputs::Disk;
 use callsheet::recipe::built_in;
-use callsheet::{
-    Budget, Composition, Draft, Error, Inputs, Options, Recipe, Root, Seal, compose, draft,
-};
-use serde_json::{Value, json};
-
-use corpus::{Case, Witness};
+use callsheet::{Composition, Draft, Error, Inputs, Recipe, Root, Seal, compose, draft};
 
 /// Fewer cases than these mean that the corpus was not found, not that it is small.
 const LEAST: [(&str, usize); 16] = [
@@ -52,8 +47,8 @@ fn every_case_gives_exactly_what_it_says() {
         for path in cases {
             let name = format!("{group}/{}", path.file_name().unwrap().to_string_lossy());
             let text = std::fs::read_to_string(&path).unwrap();
-            let case =
-                serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let case = Case::parse(&text, &name).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!case.description.is_empty(), "{name}: no description");
             for failure in run(group, &case) {
                 writeln!(failures, "\n{name}: {}\n{failure}", case.description).unwrap();
             }
@@ -75,43 +70,22 @@ fn cases_in(folder: &Path) -> Vec<PathBuf> {
 /// Returns everything in which the composition differs from what the case says.
 fn run(group: &str, case: &Case) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();
-    let root = place.path().join("root");
-    case.lay_out(&root);
-    let composed = composed(group, case, &root);
-    match (case.bytes(), &case.error, composed) {
-        (Some(expected), None, Ok(composition)) => {
-            let mut differences = Vec::new();
-            differences.extend(difference("prompt", &expected, &composition.text));
-            differences.extend(json_difference(
-                "events",
-                &case.events,
-                &json!(composition.events),
-            ));
-            differences.extend(json_difference(
-                "omissions",
-                &case.omissions,
-                &omissions(&composition),
-            ));
-            differences.extend(json_difference(
-                "tools",
-                &case.tools,
-                &json!(composition.prompt.tools),
-            ));
-            differences
+    let root = place.path().join(ROOT);
+    lay_out(case, &root);
+    case.differences(composed(group, case, &root).as_ref())
+}
+
+/// Makes the root with everything the case wants in it.
+fn lay_out(case: &Case, root: &Path) {
+    fs::create_dir_all(root).unwrap();
+    for (path, entry) in case.entries() {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match entry {
+            Entry::Folder => fs::create_dir_all(path).unwrap(),
+            Entry::File(bytes) => fs::write(path, bytes).unwrap(),
+            Entry::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
         }
-        (None, Some(expected), Err(error)) => {
-            difference("error", &expected.utf8(), &error.to_string())
-                .into_iter()
-                .collect()
-        }
-        (Some(_), None, Err(error)) => vec![format!("expected a prompt, found the error\n{error}")],
-        (None, Some(_), Ok(composition)) => {
-            vec![format!(
-                "expected an error, found the prompt\n{}",
-                composition.text
-            )]
-        }
-        _ => vec!["a case needs one of `expected`, `messages` and `error`".to_owned()],
     }
 }
 
@@ -123,21 +97,14 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
         let files = case
             .recipe
             .iter()
-            .map(|(name, text)| (name.clone(), text.utf8()));
+            .map(|(name, text)| (name.clone(), text.lossy()));
         own = Recipe::parse("mine", "callsheet/recipes/mine", files.collect())?;
         &own
     };
-    let options = Options {
-        budget: Budget {
-            bytes: case.options.byte_budget,
-            tokens: case.options.token_budget,
-        },
-        ..Options::default()
-    };
-    let inputs =
-        Inputs::new(Disk::watched().open(root)?).with_observer(Witness(case.observed.clone()));
+    let options = case.options();
+    let inputs = Inputs::new(Disk::watched().open(root)?).with_observer(case.witness());
     let composition = compose(recipe, &case.input, &inputs, &options);
-    let plain = Inputs::new(Root::open(root)?).with_observer(Witness(case.observed.clone()));
+    let plain = Inputs::new(Root::open(root)?).with_observer(case.witness());
     let drafted = draft(recipe, &case.input, plain, &options);
     check_draft(drafted.as_ref(), composition.as_ref());
     let composition = composition?;
@@ -170,73 +137,4 @@ fn check_seal(seal: &Seal, composition: &Composition) {
         assert_eq!(replay.composition.manifest, composition.manifest);
         assert_eq!(replay.composition.source_map, composition.source_map);
     }
-}
-
-fn omissions(composition: &Composition) -> Value {
-    let omissions = composition.manifest.omissions.iter();
-    omissions
-        .map(|lost| {
-            let mut told = json!({"layer": lost.layer, "name": lost.name, "reason": lost.reason});
-            if let Some(loss) = lost.loss {
-                told["loss"] = json!(loss);
-            }
-            told
-        })
-        .collect()
-}
-
-fn json_difference(what: &str, expected: &Value, actual: &Value) -> Option<String> {
-    let print = |value: &Value| serde_json::to_string_pretty(value).unwrap();
-    difference(what, &print(expected), &print(actual))
-}
-
-/// Shows the lines in which two texts differ, with the equal ones around them left out.
-fn difference(what: &str, expected: &str, actual: &str) -> Option<String> {
-    if expected == actual {
-        return None;
-    }
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (expected.split('\n').collect(), actual.split('\n').collect());
-    let same = old
-        .iter()
-        .zip(&new)
-        .take_while(|(one, other)| one == other)
-        .count();
-    let most = old.len().min(new.len()) - same;
-    let tail = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take(most)
-        .take_while(|(one, other)| one == other)
-        .count();
-    let mut shown = format!("  {what} differs from line {} on:\n", same + 1);
-    for (sign, lines) in [
-        ('-', &old[same..old.len() - tail]),
-        ('+', &new[same..new.len() - tail]),
-    ] {
-        for line in lines {
-            let start: String = line.chars().take(200).collect();
-            let rest = if start.len() < line.len() {
-                format!(" … ({} bytes)", line.len())
-            } else {
-                String::new()
-            };
-            writeln!(shown, "  {sign} {start:?}{rest}").unwrap();
-        }
-    }
-    Some(shown)
-}
-
-#[test]
-fn a_difference_is_shown_by_its_lines() {
-    assert_eq!(difference("text", "a\nb\nc", "a\nb\nc"), None);
-    assert_eq!(
-        difference("text", "a\nb\nd", "a\nc\nc\nd").unwrap(),
-        "  text differs from line 2 on:\n  - \"b\"\n  + \"c\"\n  + \"c\"\n"
-    );
-    assert_eq!(
-        difference("text", "a", "a\n").unwrap(),
-        "  text differs from line 2 on:\n  + \"\"\n"
-    );
 }

@@ -24,6 +24,7 @@ use crate::{report, store};
 #[command(after_help = "\
 Examples:
   callsheet compose layers --input input.yaml
+  callsheet compose layers --input team.yaml --input mine.yaml -D rules=@rules.md
   callsheet compose injection -D command_name=dev -D story_keys:='[\"2a-1\"]' --manifest manifest.json
   callsheet compose pack -D format=markdown --token-budget 20k -o prompt.md
   callsheet compose run --input task.yaml --seal

@@ -172,9 +172,8 @@ impl Args {
     fn side(&self, project: &Project, name: &str) -> Result<Side, Failure> {
         if let Some(recipe) = &self.recipe {
             let input = InputArgs {
-                input: Some(name.to_owned()),
-                define: Vec::new(),
-                prompts_dir: None,
+                input: vec![name.to_owned()],
+                ..InputArgs::default()
             };
             let composition = input.compose(project, recipe, &self.budget.options(false))?;
             return Ok(side_of(&composition.document()).unwrap_or(Side {

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// Give the composed text as system text, and this as the prompt; `@FILE` reads a file
+    /// Give the composed text as system text, and this as the prompt; `@FILE` reads a file, `@-` stdin
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
 
@@ -119,6 +119,11 @@ impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let stdout = std::path::Path::new(STDOUT);
         self.account.prepare("the result", stdout)?;
+        let reads_stdin = self.prompt.as_deref() == Some("@-");
+        let prompt = reads_stdin.then(|| "`--prompt @-`".to_owned());
+        let mut readers = self.input.readers();
+        readers.extend(prompt);
+        input::refuse_two_readers(&readers)?;
         let runners = project.runners();
         let name = run::choose(project, self.runner.as_deref())?;
         let sandbox = sandbox::of(project, Place::Project)?;

@@ -9,15 +9,16 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::{Output, make_below, unwritten, write_below};
 use crate::project::RECIPES;
+use crate::schemas::Described;
 use crate::settings::FILE;
 
 /// The settings file of a new project.
-pub(super) const SETTINGS: &str = include_str!("init/callsheet.toml");
+const SETTINGS: &str = include_str!("init/callsheet.toml");
 
 /// What git should not see.
 const IGNORED: &str = ".callsheet/";
 
-/// Set up a project: callsheet.toml, callsheet/ for recipes and templates, .callsheet/ ignored by git
+/// Set up a project: callsheet.toml, callsheet/ for recipes, templates and schemas, .callsheet/ ignored by git
 ///
 /// Nothing is ever overwritten.
 #[derive(Debug, clap::Args)]
@@ -52,9 +53,14 @@ impl Args {
                 &json!({"schema": "callsheet.init/1", "root": root.display().to_string(), "steps": steps}),
             )?;
         }
-        out.say("next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own");
+        out.say("next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns the settings file of a new project, with more settings at its end.
+pub(crate) fn settings(more: &str) -> String {
+    Described::Settings.linked(FILE, &format!("{SETTINGS}{more}"))
 }
 
 /// Writes what is not there yet; returns what was done to what.
@@ -64,7 +70,7 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
     if opened.has(FILE) {
         steps.push(("kept", FILE));
     } else {
-        write_below(&opened, FILE, SETTINGS)?;
+        write_below(&opened, FILE, &settings(""))?;
         steps.push(("wrote", FILE));
     }
     for folder in [RECIPES, TEMPLATES] {
@@ -72,6 +78,14 @@ pub(crate) fn set_up(root: &Path) -> Result<Vec<(&'static str, &'static str)>, F
         // What is there may be a link that leads out, and is then nothing of the project.
         make_below(&opened, folder)?;
         steps.push((did, folder));
+    }
+    for described in Described::ALL {
+        let did = if described.write(&opened)? {
+            "wrote"
+        } else {
+            "kept"
+        };
+        steps.push((did, described.path()));
     }
     let old = match opened.read(".gitignore") {
         Ok(bytes) => String::from_utf8(bytes)

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::compose::{Delivery, format_of};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, InputArgs};
+use crate::options::{BudgetArgs, compose_fields, name_of};
 use crate::output::Output;
 use crate::project::Project;
 
@@ -89,48 +89,42 @@ enum Framing {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let mut define = vec![
-            format!("command_name={}", self.command),
-            format!("story_keys:={}", json!(self.story)),
-            format!("additional_files:={}", json!(self.file)),
-        ];
-        // Only what was asked for: the project may have set other defaults.
-        let flags = [
-            (self.no_project_context, "include_project_context:=false"),
-            (self.discovery, "include_discovery:=true"),
-            (self.tech_spec, "include_tech_spec:=true"),
-            (self.allow_outside, "allow_outside:=true"),
-            (matches!(self.rule, Some(Rule::Key)), "match=key"),
-            (
-                matches!(self.rule, Some(Rule::Substring)),
-                "match=substring",
-            ),
-            (
-                matches!(self.framing, Some(Framing::Exact)),
-                "framing=exact",
-            ),
-            (
-                matches!(self.framing, Some(Framing::Unique)),
-                "framing=unique",
-            ),
-        ];
-        define.extend(
-            flags
-                .into_iter()
-                .filter(|(asked, _)| *asked)
-                .map(|(_, field)| field.to_owned()),
-        );
         let format = format_of(self.delivery.format, out)?;
         let options = self
             .budget
             .options(format == Some(super::compose::Format::Json));
-        let input = InputArgs {
-            input: None,
-            define,
-            prompts_dir: None,
-        };
         let files = &self.delivery.files;
-        let mut composed = input.compose_for(project, "injection", &options, files.prepared()?)?;
+        let fields = self.fields();
+        let mut composed =
+            compose_fields(project, "injection", fields, &options, files.prepared()?)?;
         files.deliver(project, &mut composed, format, out)
+    }
+
+    /// Returns the input: only what was asked for, as the project may have set other defaults.
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        let mut set = |name: &str, value: Value| {
+            fields.insert(name.to_owned(), value);
+        };
+        set("command_name", json!(self.command));
+        set("story_keys", json!(self.story));
+        set("additional_files", json!(self.file));
+        for (asked, name, value) in [
+            (self.no_project_context, "include_project_context", false),
+            (self.discovery, "include_discovery", true),
+            (self.tech_spec, "include_tech_spec", true),
+            (self.allow_outside, "allow_outside", true),
+        ] {
+            if asked {
+                set(name, json!(value));
+            }
+        }
+        if let Some(rule) = self.rule {
+            set("match", json!(name_of(&rule)));
+        }
+        if let Some(framing) = self.framing {
+            set("framing", json!(name_of(&framing)));
+        }
+        fields
     }
 }

@@ -8,11 +8,11 @@ use callsheet::Root;
 use callsheet::inputs::{Globs, Located};
 use callsheet::manifest::Manifest;
 use clap::ValueEnum;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::compose::{Files, Format};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, InputArgs, from_here};
+use crate::options::{BudgetArgs, compose_fields, from_here, name_of};
 use crate::output::Output;
 use crate::project::Project;
 use crate::table::{Align, Table, percent};
@@ -68,34 +68,29 @@ enum PackFormat {
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let mut define = Vec::new();
+        let mut fields = Map::new();
+        let mut set = |name: &str, value: Value| {
+            fields.insert(name.to_owned(), value);
+        };
         let root = project.open()?;
         let written = self.written(&root)?;
         if !self.globs.is_empty() {
             let globs = self.asked(&root, &written)?;
-            define.push(format!("globs:={}", json!(globs)));
+            set("globs", json!(globs));
         }
         let exclude = self.excluded(project, &written);
         if !exclude.is_empty() {
-            define.push(format!("exclude:={}", json!(exclude)));
+            set("exclude", json!(exclude));
         }
         if self.hidden {
-            define.push("hidden:=true".to_owned());
+            set("hidden", json!(true));
         }
-        match self.format {
-            Some(PackFormat::Xml) => define.push("format=xml".to_owned()),
-            Some(PackFormat::Markdown) => define.push("format=markdown".to_owned()),
-            Some(PackFormat::Json) => define.push("format=json".to_owned()),
-            None => {}
+        if let Some(format) = self.format {
+            set("format", json!(name_of(&format)));
         }
         let format = out.json.then_some(Format::Json);
         let options = self.budget.options(self.tokens || format.is_some());
-        let input = InputArgs {
-            input: None,
-            define,
-            prompts_dir: None,
-        };
-        let composed = input.compose_for(project, "pack", &options, self.files.prepared()?);
+        let composed = compose_fields(project, "pack", fields, &options, self.files.prepared()?);
         let mut composed = composed.map_err(|failure| match self.meant_from_here(&root) {
             Some(path) => failure.hint(format!("from the root, it is `{path}`")),
             None => failure,

@@ -1,27 +1,32 @@
-//! `recipe`: list, show, eject and check recipes.
+//! `recipe`: list, show, eject, write, check and test recipes.
+
+mod check;
+mod eject;
+mod new;
+mod test;
 
 use std::process::ExitCode;
 
-use callsheet::Recipe;
-use callsheet::recipe::{built_in, built_in_names, is_name};
+use callsheet::recipe::built_in_names;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, make_below, one_line, write_below};
+use crate::output::{Output, one_line};
 use crate::project::{Found, Project, RECIPES};
-use crate::report::verdict;
 use crate::table::{Align, Table};
 
-/// List, show, eject and check recipes
+/// List, show, eject, write, check and test recipes
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   callsheet recipe list
   callsheet recipe show injection
+  callsheet recipe new triage
   callsheet recipe eject layers --as review
-  callsheet recipe check")]
+  callsheet recipe check
+  callsheet recipe test triage --update")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -44,7 +49,34 @@ enum Command {
         #[arg(long = "as", value_name = "NAME")]
         copy: Option<String>,
     },
-    /// Check the project's own recipes
+    /// Write a recipe that works at once into the project, to change it
+    ///
+    /// A recipe.toml with templates, the JSON Schema of its input, a sample input and a first case for `callsheet recipe test`.
+    /// Nothing is overwritten.
+    #[command(after_help = "\
+Examples:
+  callsheet recipe new triage
+  callsheet compose triage --input callsheet/recipes/triage/sample.yaml")]
+    New {
+        /// The name: a word, or two with a `/` between them
+        name: String,
+    },
+    /// Run the cases of the project's own recipes: callsheet/recipes/NAME/tests/CASE.json
+    ///
+    /// A case has the files that it reads, an input, and the exact result. Exits with 1 if a result differs.
+    #[command(after_help = "\
+Examples:
+  callsheet recipe test
+  callsheet recipe test triage
+  callsheet recipe test triage --update      take over what is composed now")]
+    Test {
+        /// The recipes [default: all of the project's own]
+        names: Vec<String>,
+        /// Write what is composed now into the cases that differ
+        #[arg(long)]
+        update: bool,
+    },
+    /// Check the project's own recipes, and compose each with its sample.yaml
     Check {
         /// The recipes [default: all of the project's own]
         names: Vec<String>,
@@ -57,9 +89,11 @@ impl Args {
             Command::List => list(project, out),
             Command::Show { name } => show(&project.recipe(&name)?, out),
             Command::Eject { name, copy } => {
-                eject(project, &name, copy.as_deref().unwrap_or(&name), out)
+                eject::eject(project, &name, copy.as_deref().unwrap_or(&name), out)
             }
-            Command::Check { names } => check(project, &names, out),
+            Command::New { name } => new::new(project, &name, out),
+            Command::Test { names, update } => test::test(project, &names, update, out),
+            Command::Check { names } => check::check(project, &names, out),
         }
     }
 }
@@ -164,92 +198,4 @@ fn priority(priority: callsheet::Priority) -> Value {
         callsheet::Priority::Required => json!("required"),
         callsheet::Priority::Optional(number) => json!(number),
     }
-}
-
-fn eject(project: &Project, name: &str, copy: &str, out: Output) -> Result<ExitCode, Failure> {
-    let recipe: &Recipe = match built_in(name) {
-        Some(recipe) => recipe?,
-        None => {
-            return Err(
-                callsheet::Error::unknown("built-in recipe", name, built_in_names()).into(),
-            );
-        }
-    };
-    if !is_name(copy) || copy.split('/').any(|word| word.starts_with('.')) {
-        return Err(Failure::input(format!("`{copy}` is no name for a recipe")));
-    }
-    let shown = format!("{RECIPES}/{copy}");
-    let root = project.open()?;
-    make_below(&root, RECIPES)?;
-    if root.has(&shown) {
-        return Err(
-            Failure::input(format!("`{shown}` exists already; nothing was changed"))
-                .hint("name the copy with `--as NAME`"),
-        );
-    }
-    for (file, text) in recipe.folder() {
-        write_below(&root, &format!("{shown}/{file}"), text)?;
-        out.say(&format!("wrote {shown}/{file}"));
-    }
-    out.say(&format!("`callsheet compose {copy}` uses it from now on"));
-    if out.json {
-        let files: Vec<&String> = recipe.folder().keys().collect();
-        out.document(&json!({"schema": "callsheet.ejected/1", "recipe": copy, "home": shown, "files": files}))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn check(project: &Project, names: &[String], out: Output) -> Result<ExitCode, Failure> {
-    let own = project.own_recipes()?;
-    let names: Vec<String> = if names.is_empty() {
-        own.keys().cloned().collect()
-    } else {
-        names.to_vec()
-    };
-    let mut problems = Vec::new();
-    for name in &names {
-        let known = own.contains_key(name) || built_in(name).is_some();
-        match project.recipe(name) {
-            Err(failure) if !known => return Err(failure),
-            Ok(found) => {
-                let found = findings(found.recipe(), found.home()).into_iter();
-                problems.extend(found.map(|problem| one_line(&problem)));
-            }
-            Err(failure) => problems.push(failure.text()),
-        }
-    }
-    if out.json {
-        out.document(
-            &json!({"schema": "callsheet.check/1", "checked": names, "problems": problems}),
-        )?;
-    } else {
-        for problem in &problems {
-            out.text(&format!("{problem}\n"))?;
-        }
-    }
-    verdict(names.len(), "recipe", problems.len(), out)
-}
-
-/// Returns what is suspicious about a recipe that can be read.
-fn findings(recipe: &Recipe, home: &str) -> Vec<String> {
-    let mut findings: Vec<String> = recipe
-        .templates
-        .check()
-        .iter()
-        .map(|problem| format!("{home}/{problem}"))
-        .collect();
-    let fields: Vec<&str> = recipe.schema.fields().collect();
-    let added = recipe.prepare.adds();
-    for layer in &recipe.layers {
-        let Some(when) = &layer.when else { continue };
-        for name in when.names() {
-            let known = fields.contains(&name.as_str()) || added.contains(&name.as_str());
-            if !fields.is_empty() && !known {
-                let line = when.line();
-                let known = fields.join("`, `");
-                findings.push(format!("{home}/recipe.toml:{line}: `{name}` in the condition is no field of the input (`{known}`)"));
-            }
-        }
-    }
-    findings
 }

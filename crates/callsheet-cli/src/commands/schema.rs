@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of a recipe's input.
+//! `schema`: the JSON Schema of a recipe's input, and of the files that people write.
 
 use std::process::ExitCode;
 
@@ -6,32 +6,36 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
-use crate::settings;
+use crate::project::{Project, RECIPES};
+use crate::schemas::Described;
 
-/// Print the JSON Schema of a recipe's input
+/// Print the JSON Schema of a recipe's input, of recipe.toml or of callsheet.toml
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  callsheet schema injection
-  callsheet schema --settings        the schema of callsheet.toml")]
+  callsheet schema injection         the input of a recipe
+  callsheet schema recipe            the schema of recipe.toml
+  callsheet schema settings          the schema of callsheet.toml")]
 pub(crate) struct Args {
-    /// The recipe: one of `callsheet recipe list`
-    #[arg(required_unless_present = "settings")]
-    recipe: Option<String>,
+    /// The recipe: one of `callsheet recipe list`; or `recipe` or `settings`
+    #[arg(value_name = "RECIPE", required_unless_present = "settings")]
+    name: Option<String>,
 
-    /// Print the schema of callsheet.toml instead
-    #[arg(long, conflicts_with = "recipe")]
+    /// The former spelling of `callsheet schema settings`
+    #[arg(long, conflicts_with = "name", hide = true)]
     settings: bool,
 }
 
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
-        let found = self.recipe.map(|name| project.recipe(&name)).transpose()?;
-        let mut document = match &found {
-            Some(found) => found.recipe().schema.document().clone(),
-            // The text is part of the program and parsed by a test.
-            None => serde_json::from_str(settings::SCHEMA).unwrap_or_default(),
+        let name = self.name.as_deref().unwrap_or(Described::Settings.name());
+        let mut document = match Described::named(name) {
+            Some(described) => {
+                note_recipe(project, name, out)?;
+                // The text is part of the program and parsed by a test.
+                serde_json::from_str(described.schema()).unwrap_or_default()
+            }
+            None => project.recipe(name)?.recipe().schema.document().clone(),
         };
         // A JSON Schema with one more keyword is a JSON Schema still.
         if let (true, Value::Object(fields)) = (out.json, &mut document) {
@@ -40,4 +44,15 @@ impl Args {
         out.document(&document)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Says that a recipe of the project has the name of a file that is described instead.
+fn note_recipe(project: &Project, name: &str, out: Output) -> Result<(), Failure> {
+    if project.own_recipes()?.contains_key(name) {
+        let detail = format!(
+            "this is not the schema of the recipe `{RECIPES}/{name}`; rename that to get its own"
+        );
+        out.note(&detail);
+    }
+    Ok(())
 }

@@ -68,7 +68,7 @@ struct Set {
     #[arg(long, value_name = "NODE")]
     go: Option<String>,
 
-    /// Set a variable: text with `=`, JSON with `:=`
+    /// Set a variable: text with `=`, JSON with `:=`; `@FILE` or `@-` reads the value from a file or stdin
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     define: Vec<String>,
 

@@ -61,7 +61,7 @@ struct Render {
     /// The template, by its name or file name
     name: String,
 
-    /// Set a value: text with `=`, JSON with `:=`
+    /// Set a value: text with `=`, JSON with `:=`; `@FILE` or `@-` reads the value from a file or stdin
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     define: Vec<String>,
 

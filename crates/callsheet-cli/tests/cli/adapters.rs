@@ -118,7 +118,7 @@ fn an_unknown_adapter() {
     --- stderr
     error: callsheet.toml: no adapter named `codx`
     hint: did you mean `codex`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -129,33 +129,33 @@ fn settings_of_adapters_and_runners_that_are_wrong() {
     --- stderr
     error: callsheet.toml:3: unknown field `argument`, expected one of `name`, `title`, `install`, `command`, `version`, `versions`, `arguments`, `model`, `models`, `system`, `allow`, `deny`, `permissions`, `sandbox_permissions`, `last`, `env`, `isolated_env`, `sandbox_env`, `state`, `keys`, `logins`, `pass_env`, `stop`, `most_prompt_bytes`, `limits`, `settings`, `ambient`, `profiles`
     hint: did you mean `arguments`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[adapters.codex]\nstop = \"please\"\n", &["adapter", "list"]), @"
     exit: 2
     --- stderr
     error: callsheet.toml:2: unknown value `please`, expected `interrupt` or `terminate`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[runners.fast]\nmodle = \"x\"\n", &["adapter", "list"]), @r"
     exit: 2
     --- stderr
     error: callsheet.toml:2: unknown field `modle`, expected one of `adapter`, `command`, `model`, `pass_env`, `env`, `account`, `isolate`, `permissions`, `allow`, `deny`, `profile`, `script`, `recording`, `prompt`, `limits`
     hint: did you mean `model`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[runners.fast]\nisolate = \"maybe\"\n", &["adapter", "list"]), @r#"
     exit: 2
     --- stderr
     error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `maybe`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     "#);
     insta::assert_snapshot!(with_settings("[runners.fast.limits]\nstart = 1\n", &["adapter", "list"]), @r"
     exit: 2
     --- stderr
     error: callsheet.toml:2: unknown field `start`, expected one of `start_s`, `idle_s`, `exit_s`, `total_s`, `output_mb`, `runs`
     hint: did you mean `start_s`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 

@@ -86,7 +86,7 @@ fn what_is_wrong_with_an_address() {
     exit: 2
     --- stderr
     error: callsheet.toml:1: expected text, found `5`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 

@@ -148,7 +148,7 @@ fn a_definition_without_a_value() {
     exit: 2
     --- stderr
     error: `-D rules`: there is no `=`
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }
 
@@ -158,7 +158,7 @@ fn a_definition_without_a_key() {
     exit: 2
     --- stderr
     error: `-D =text`: the key is empty
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }
 
@@ -168,7 +168,7 @@ fn a_definition_with_a_hole_in_its_key() {
     exit: 2
     --- stderr
     error: `-D identity..name=a`: the key is empty
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }
 
@@ -178,7 +178,7 @@ fn a_definition_that_is_no_json() {
     exit: 2
     --- stderr
     error: `-D tools:=[run`: what follows `:=` is not JSON: expected a value, found `run`
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }
 
@@ -188,7 +188,7 @@ fn a_definition_below_a_text() {
     exit: 2
     --- stderr
     error: `-D rules.b=c`: `rules` is no object
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }
 

@@ -85,6 +85,8 @@ help_of! {
     recipe_show: "recipe" "show";
     recipe_eject: "recipe" "eject";
     recipe_check: "recipe" "check";
+    recipe_new: "recipe" "new";
+    recipe_test: "recipe" "test";
     profile: "profile";
     profile_list: "profile" "list";
     profile_show: "profile" "show";
@@ -122,7 +124,7 @@ fn no_command_is_without_its_help_here() {
     );
     assert_eq!(
         listed(&help(&["recipe"])).join(" "),
-        "list show eject check"
+        "list show eject new test check"
     );
     assert_eq!(
         listed(&help(&["task"])).join(" "),

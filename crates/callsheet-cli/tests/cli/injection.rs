@@ -277,3 +277,21 @@ fn as_a_document_and_as_messages() {
     [{"role":"system","content":"<file_injections rule=\"DO NOT read these files - content already provided\">\n  <file path=\"a.md\">\na\n  </file>\n</file_injections>"}]
     "#);
 }
+
+#[test]
+fn flags_are_values_and_nothing_in_them_is_read_as_more() {
+    let project = Project::new();
+    project.file("x", "a file");
+    let args = [
+        "inject",
+        "--command",
+        "@x",
+        "--story",
+        "a\"],\"b",
+        "--events",
+        "events",
+    ];
+    assert_eq!(project.run(&args).code(), Some(0));
+    let events = project.read("events");
+    assert!(events.contains("for command '@x'"), "{events}");
+}

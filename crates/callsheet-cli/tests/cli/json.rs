@@ -114,7 +114,7 @@ fn the_schema_of_the_settings() {
     --- stderr
     error: the argument '--settings' cannot be used with '[RECIPE]'
 
-    Usage: callsheet schema --settings [RECIPE]
+    Usage: callsheet schema [OPTIONS] [RECIPE]
 
     For more information, try '--help'.
     ");

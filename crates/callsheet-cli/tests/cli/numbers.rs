@@ -148,7 +148,7 @@ fn a_field_of_json_that_is_there_twice() {
     exit: 2
     --- stderr
     error: `-D id:={"a": {"b": 1, "b": 2}}`: what follows `:=` is not JSON: the key `b` is there twice, first in line 1
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     hint: only one of the values would count; remove the other
     "#);
     insta::assert_snapshot!(project.callsheet_with_stdin("id: 1\nlist: [{a: 1, a: 2}]", &["compose", "n", "--input", "-"]), @"
@@ -167,7 +167,7 @@ fn a_definition_names_what_was_written() {
     exit: 2
     --- stderr
     error: `-D p:=010`: what follows `:=` is not JSON: `010` is not a number: it begins with a zero; put it in quotes to keep it
-    hint: write `-D key=text` or `-D key:=json`, with dots for fields in fields
+    hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
     insta::assert_snapshot!(project.callsheet(&["template", "render", "t", "-D", "p:=1.10", "-D", "a.b:=[1E5]"]), @"
     exit: 0

@@ -133,8 +133,10 @@ fn an_ejected_recipe_wins_over_the_built_in_one() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "layers"]), @r"
     exit: 0
     --- stderr
+    wrote callsheet/.schemas/recipe.json
     wrote callsheet/recipes/layers/input.schema.json
     wrote callsheet/recipes/layers/recipe.toml
+    wrote callsheet/recipes/layers/sample.yaml
     `callsheet compose layers` uses it from now on
     ");
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @"
@@ -191,8 +193,10 @@ fn a_copy_has_a_name_of_its_own() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "pack", "--as", "tree"]), @r"
     exit: 0
     --- stderr
+    wrote callsheet/.schemas/recipe.json
     wrote callsheet/recipes/tree/input.schema.json
     wrote callsheet/recipes/tree/recipe.toml
+    wrote callsheet/recipes/tree/sample.yaml
     `callsheet compose tree` uses it from now on
     ");
     project.file("a.txt", "a");

@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::sealed::{said, seal_by};
 
 /// A project with one commit; git is found by the path of whoever runs the test.
-fn repository() -> Project {
+pub(crate) fn repository() -> Project {
     let mut project = Project::new();
     fs::remove_dir(project.path(".git")).unwrap();
     project.variable("PATH", &std::env::var("PATH").unwrap());
@@ -177,6 +177,6 @@ fn commands_run_only_if_the_project_names_them() {
     exit: 2
     --- stderr
     error: callsheet.toml:1: `command` is empty; it needs a program and its arguments
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }

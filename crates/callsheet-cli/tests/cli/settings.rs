@@ -15,7 +15,7 @@ fn broken_toml() {
     exit: 2
     --- stderr
     error: callsheet.toml:3: unclosed table, expected `]`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -26,7 +26,7 @@ fn an_unknown_setting() {
     --- stderr
     error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `redact`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `sandbox`, `commands`, `workspace`, `checks`, `sprint`, `profiles`
     hint: did you mean `prompts_dir`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -37,7 +37,7 @@ fn an_unknown_path() {
     --- stderr
     error: callsheet.toml:2: unknown field `planning`, expected one of `implementation_artifacts`, `planning_artifacts`, `sprint_project_context`
     hint: did you mean `planning_artifacts`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -47,7 +47,7 @@ fn a_setting_of_the_wrong_type() {
     exit: 2
     --- stderr
     error: callsheet.toml:2: expected a whole number from 0, found the text `much`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -57,7 +57,7 @@ fn settings_of_a_recipe_that_are_no_table() {
     exit: 2
     --- stderr
     error: callsheet.toml:2: expected a table, found `3`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -69,7 +69,7 @@ fn two_checks_of_one_name() {
     exit: 2
     --- stderr
     error: callsheet.toml:10: there is another check named `test`; each needs its own name
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -80,7 +80,7 @@ fn a_check_without_a_command() {
     exit: 2
     --- stderr
     error: callsheet.toml:3: the command is empty; it needs a program and its arguments
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -95,12 +95,12 @@ fn a_copy_that_leads_out_of_the_root() {
     exit: 2
     --- stderr
     error: callsheet.toml:3: cannot copy `../secret`: `..` would lead out of the root
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
 
     exit: 2
     --- stderr
     error: callsheet.toml:3: cannot copy `/etc/passwd`: paths are relative to the root
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }
 
@@ -347,26 +347,26 @@ fn a_rule_of_redaction_that_cannot_work() {
     exit: 2
     --- stderr
     error: callsheet.toml:7: rule `mine`: `regex` is not valid: unclosed group
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"mine\"\nregexp = 'a'\n"), @"
     exit: 2
     --- stderr
     error: callsheet.toml:3: unknown field `regexp`, expected one of `id`, `regex`, `keywords`, `entropy`, `mixed`, `block`, `enabled`, `hits`, `misses`
     hint: did you mean `regex`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"mine\"\nregex = 'abc'\nhits = ['abd']\n"), @"
     exit: 2
     --- stderr
     error: callsheet.toml:3: rule `mine`: it finds nothing in `abd`, which is one of its `hits`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     insta::assert_snapshot!(with_settings("[[redact.rules]]\nid = \"jwts\"\nenabled = false\n"), @"
     exit: 2
     --- stderr
     error: callsheet.toml:2: no rule named `jwts`
     hint: did you mean `jwt`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
 }

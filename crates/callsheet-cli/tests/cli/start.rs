@@ -11,8 +11,10 @@ fn init_writes_what_is_not_there() {
     wrote callsheet.toml
     made  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     added .callsheet/ to .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     insta::assert_snapshot!(project.read(".gitignore"), @".callsheet/");
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @r"
@@ -37,8 +39,10 @@ fn init_never_overwrites() {
     kept  callsheet.toml
     kept  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     kept  .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     insta::assert_snapshot!(project.callsheet(&["init"]), @r"
     exit: 0
@@ -46,8 +50,10 @@ fn init_never_overwrites() {
     kept  callsheet.toml
     kept  callsheet/recipes/
     kept  callsheet/templates/
+    kept  callsheet/.schemas/settings.json
+    kept  callsheet/.schemas/recipe.json
     kept  .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     ");
     assert_eq!(project.read("callsheet.toml"), "max_file_bytes = 5\n");
     assert_eq!(project.read(".gitignore"), "target\n/.callsheet/");
@@ -77,6 +83,14 @@ fn init_adds_a_line_to_what_git_ignores() {
           "path": "callsheet/templates"
         },
         {
+          "did": "wrote",
+          "path": "callsheet/.schemas/settings.json"
+        },
+        {
+          "did": "wrote",
+          "path": "callsheet/.schemas/recipe.json"
+        },
+        {
           "did": "added",
           "path": ".gitignore"
         }
@@ -86,8 +100,10 @@ fn init_adds_a_line_to_what_git_ignores() {
     wrote callsheet.toml
     made  callsheet/recipes/
     made  callsheet/templates/
+    wrote callsheet/.schemas/settings.json
+    wrote callsheet/.schemas/recipe.json
     added .callsheet/ to .gitignore
-    next: `callsheet recipe list`, or `callsheet recipe eject layers --as mine` to write your own
+    next: `callsheet recipe list`, or `callsheet recipe new mine` to write your own
     "#);
     assert_eq!(project.read(".gitignore"), "target\n.callsheet/\n");
 }

@@ -156,6 +156,6 @@ fn a_mode_that_is_none_is_refused() {
     exit: 2
     --- stderr
     error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `on`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     "#);
 }

@@ -225,7 +225,7 @@ fn settings_that_cannot_be_used() {
     --- stderr
     error: callsheet.toml:2: unknown field `adaptor`, expected one of `adapter`, `command`, `model`, `pass_env`, `env`, `account`, `isolate`, `permissions`, `allow`, `deny`, `profile`, `script`, `recording`, `prompt`, `limits`
     hint: did you mean `adapter`?
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     desk.project
         .file("callsheet.toml", "[runners.agent]\nisolate = \"maybe\"\n");
@@ -233,7 +233,7 @@ fn settings_that_cannot_be_used() {
     exit: 2
     --- stderr
     error: callsheet.toml:2: expected `"auto"`, `true` or `false`, found the text `maybe`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     "#);
 }
 

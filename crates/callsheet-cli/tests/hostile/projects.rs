@@ -31,7 +31,7 @@ fn settings_do_not_allow_files_outside() {
     exit: 2
     --- stderr
     error: callsheet.toml: `recipes.injection`: `allow_outside` can be set in an input only: a project does not allow itself files outside of it
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     project.file(
         "callsheet.toml",
@@ -113,7 +113,7 @@ fn templates_stay_below_the_root() {
     exit: 2
     --- stderr
     error: callsheet.toml: `recipes.layers`: `prompts_dir` must be relative and without `..` here; an input can name any directory: `a/../../other`
-    hint: `callsheet schema --settings` prints what is allowed
+    hint: `callsheet schema settings` prints what is allowed
     ");
     project.file("callsheet.toml", "prompts_dir = \"prompts\"\n");
     symlink("../other", project.path("prompts")).unwrap();

@@ -90,6 +90,9 @@ fn project() -> Project {
         project
             .file(&format!("callsheet/recipes/{name}/recipe.toml"), &layer)
             .file(&format!("callsheet/recipes/{name}/input.json"), schema.to_string())
+            .file(&format!("callsheet/recipes/{name}/sample.yaml"), format!("{q}: 1\n"))
+            .file(&format!("callsheet/recipes/{name}/tests/{name}.json"), format!("{{\"description\": {q}, \"input\": {{\"evil\": {q}}}, \"expected\": [{q}, {q}]}}"))
+            .file(&format!("callsheet/recipes/{name}/tests/bad.json"), format!("{{\"input\": {{}}, {q}: 1}}"))
             .file(&format!("callsheet/templates/{name}.md"), format!("---\nname: {q}\ncategory: {q}\nvariables:\n  - name: {q}\n    description: {q}\n---\n{{{{x}}}} text\n"))
             .file(&format!("callsheet/profiles/{name}.toml"), format!("runner = {}\ndescription = {0}\n", toml_text(EVIL)))
             .file(&format!("src/{name}.rs"), "fn main() {}\n")
@@ -173,6 +176,9 @@ const COMMANDS: &[&str] = &[
     "recipe|list",
     "recipe|show|NAME",
     "recipe|check",
+    "recipe|new|NAME",
+    "recipe|test",
+    "recipe|test|NAME",
     "recipe|eject|NAME",
     "reindex",
     "reject|NAME",

@@ -21,6 +21,7 @@ pub use render::Prompt;
 
 use self::limits::Measured;
 use crate::check;
+use crate::document::Given;
 use crate::inputs::{Disk, Root};
 use crate::manifest::{BodyRecords, BudgetRecord, Manifest};
 use crate::observe::Observer;
@@ -94,6 +95,8 @@ pub struct Options {
     pub redact_key: Key,
     /// What is taken for a secret.
     pub redact_rules: Rules,
+    /// What each of several documents gave to the input, for the record.
+    pub inputs: Vec<Given>,
 }
 
 impl Options {
@@ -101,6 +104,15 @@ impl Options {
     pub(crate) fn redactor(&self, recipe: &Recipe) -> Option<Redactor> {
         let level = self.redact.max(recipe.redact);
         level.redactor(self.redact_key, &self.redact_rules)
+    }
+
+    /// Returns what each of several documents gave, without the secrets that names of fields may be.
+    pub(crate) fn recorded_inputs(&self, redactor: Option<&Redactor>) -> Vec<Given> {
+        let clean = |text: &str| match redactor {
+            Some(redactor) => redactor.text(text).into_owned(),
+            None => text.to_owned(),
+        };
+        self.inputs.iter().map(|given| given.map(clean)).collect()
     }
 
     /// Returns an error without the secrets that it may name.
@@ -329,6 +341,7 @@ impl Assembled {
             bytes: options.budget.bytes,
             tokens: options.budget.tokens,
         };
+        manifest.inputs = options.recorded_inputs(redactor);
         manifest.omissions = self.omissions;
         manifest.events.clone_from(&self.events);
         Composition {

@@ -4,6 +4,7 @@
 //! nobody.
 
 mod json;
+mod merge;
 mod number;
 mod toml;
 mod words;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::{Error, ErrorKind};
 
 pub use json::json;
+pub use merge::{Given, merge};
 pub use number::number;
 pub use toml::keep_digits;
 pub use words::{plain_words, tagged, typed};

@@ -146,12 +146,13 @@ fn templates_of(root: &Root) -> TemplateSet {
     templates
 }
 
-/// Reads the files of a folder below a root that are texts, by name; a refusal comes with the path it is about.
+/// Reads the files of a folder below a root that are wanted and texts, by name; a refusal comes with the path it is about.
 pub fn read_folder(
     root: &Root,
     relative: &str,
+    wanted: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, String>, (String, Refusal)> {
-    let listing = root.list(relative);
+    let listing = root.list_where(relative, wanted);
     let mut names = listing
         .map_err(|refusal| (relative.to_owned(), refusal))?
         .names;

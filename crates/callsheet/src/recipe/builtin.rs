@@ -11,6 +11,7 @@ macro_rules! recipes {
             name: $name,
             files: &[$(($file, include_str!(concat!("../../recipes/", $name, "/", $file)))),*],
             shared: &[],
+            sample: Some(include_str!(concat!("../../recipes/", $name, "/sample.yaml"))),
             parsed: OnceLock::new(),
         }),*]
     };
@@ -33,6 +34,7 @@ macro_rules! phases {
                 ("input.schema.json", include_str!("../../recipes/sprint/input.schema.json")),
             ],
             shared: &SPRINT,
+            sample: None,
             parsed: OnceLock::new(),
         }),*]
     };
@@ -43,6 +45,8 @@ struct BuiltIn {
     files: &'static [(&'static str, &'static str)],
     /// Files that stand in the folders of several recipes.
     shared: &'static [(&'static str, &'static str)],
+    /// An input that shows what the recipe takes.
+    sample: Option<&'static str>,
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
@@ -101,6 +105,7 @@ static PROJECT_CONTEXT: BuiltIn = BuiltIn {
         ),
     ],
     shared: &SPRINT,
+    sample: None,
     parsed: OnceLock::new(),
 };
 
@@ -140,4 +145,9 @@ pub fn built_in(name: &str) -> Option<Result<&'static Recipe, Error>> {
         Recipe::parse(recipe.name, &format!("recipes/{}", recipe.name), folder)
     });
     Some(parsed.as_ref().map_err(Clone::clone))
+}
+
+/// Returns the sample input of a recipe that comes with the library, where it has one.
+pub fn built_in_sample(name: &str) -> Option<&'static str> {
+    all().find(|recipe| recipe.name == name)?.sample
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{RECIPE_FILE, Recipe, built_in, built_in_names};
+use super::{RECIPE_FILE, Recipe, SAMPLE_FILE, built_in, built_in_names};
 use crate::inputs::{Globs, Root, read_folder};
 use crate::omission::Refusal;
 use crate::{Error, ErrorKind};
@@ -77,7 +77,8 @@ pub fn known(name: &str, root: Option<&Root>) -> Result<(), Error> {
     Err(unknown(name, root)?)
 }
 
-fn is_own(name: &str, root: &Root) -> bool {
+/// Tells whether a project has a recipe of its own of this name, readable or not.
+pub fn is_own(name: &str, root: &Root) -> bool {
     let home = format!("{RECIPES}/{name}");
     is_name(name) && (root.has_folder(&home) || root.has(&format!("{home}/{RECIPE_FILE}")))
 }
@@ -85,7 +86,8 @@ fn is_own(name: &str, root: &Root) -> bool {
 /// Reads one of a project's own recipes.
 pub fn read(name: &str, root: &Root) -> Result<Recipe, Error> {
     let home = format!("{RECIPES}/{name}");
-    let folder = read_folder(root, &home).map_err(|(path, refusal)| bad(path, &refusal))?;
+    let folder = read_folder(root, &home, |name| name != SAMPLE_FILE);
+    let folder = folder.map_err(|(path, refusal)| bad(path, &refusal))?;
     Recipe::parse(name, &home, folder)
 }
 

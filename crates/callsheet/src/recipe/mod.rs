@@ -19,9 +19,9 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use builtin::{built_in, built_in_names};
+pub use builtin::{built_in, built_in_names, built_in_sample};
 pub use condition::Condition;
-pub use find::{Found, RECIPES, find, is_name, known, read};
+pub use find::{Found, RECIPES, find, is_name, is_own, known, read};
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
@@ -38,6 +38,13 @@ use crate::{Error, ErrorKind, Fingerprint};
 
 /// The name of the file that makes a folder a recipe.
 pub const RECIPE_FILE: &str = "recipe.toml";
+
+/// The name of the file with a sample input. It is not a part of the recipe: no prompt depends on it.
+pub const SAMPLE_FILE: &str = "sample.yaml";
+
+/// The JSON Schema of that file: editors complete and check by it. What refers to another place, such as the name of a frame,
+/// is known to [`Recipe::parse`] alone.
+pub const SCHEMA: &str = include_str!("../../schemas/recipe.json");
 
 /// The form in which a prompt is handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

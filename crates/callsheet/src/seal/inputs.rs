@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{RootPaths, damaged};
+use crate::document::Given;
 use crate::inputs::{Bodies, Disk, Readings};
 use crate::manifest::RecipeRecord;
 use crate::redact::{Key, Level, Rule, Rules};
@@ -69,6 +70,9 @@ struct SealedOptions {
     /// The rules of the project, which come to the built-in ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     redact_rules: Vec<Rule>,
+    /// What each of several documents gave to the input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    inputs: Vec<Given>,
 }
 
 impl SealedInputs {
@@ -109,6 +113,7 @@ impl SealedInputs {
                 count_tokens: options.count_tokens,
                 redact: options.redact,
                 redact_rules: options.redact_rules.own().to_vec(),
+                inputs: options.recorded_inputs(options.redactor(recipe).as_ref()),
             },
             root: inputs.root.as_ref().map(|root| {
                 let path = root.path().to_string_lossy().into_owned();
@@ -166,18 +171,23 @@ impl SealedInputs {
 
     /// Puts [`super::ROOT`] in the place of the root, and in that of its path in the input; tells whether the input has
     /// changed.
-    pub(super) fn hide(&mut self, paths: &RootPaths) -> bool {
+    ///
+    /// `input` is the sealed input, which whoever sealed it has at hand and nobody has to parse again.
+    pub(super) fn hide(&mut self, paths: &RootPaths, mut input: Value) -> bool {
         if let Some((root, _)) = &mut self.root {
             *root = paths.hide(root).into_owned();
         }
+        for given in &mut self.options.inputs {
+            *given = given.map(|text| paths.hide(text).into_owned());
+        }
         self.readings.hide(paths);
-        let mut input = self.input().unwrap_or_default();
         paths.hide_value(&mut input) && self.change(&input, |_| false)
     }
 
     /// Does the same, and takes the path out of all texts, too.
     pub(super) fn hide_everywhere(&mut self, paths: &RootPaths) {
-        self.hide(paths);
+        let input = self.input().unwrap_or_default();
+        self.hide(paths, input);
         let input = self.input().unwrap_or_default();
         self.change(&input, |text| match paths.hide(text) {
             Cow::Borrowed(_) => false,
@@ -208,6 +218,11 @@ impl SealedInputs {
     /// Tells whether pseudonyms stand in what was sealed.
     pub(super) fn is_scrubbed(&self) -> bool {
         self.scrubbed
+    }
+
+    /// Returns what each of several documents gave to the input.
+    pub(super) fn given(&self) -> &[Given] {
+        &self.options.inputs
     }
 
     /// Returns the fingerprint of the input document.
@@ -285,6 +300,7 @@ impl SealedInputs {
             redact: options.redact,
             redact_key: Key::default(),
             redact_rules: Rules::with(options.redact_rules.clone())?,
+            inputs: options.inputs.clone(),
         })
     }
 }

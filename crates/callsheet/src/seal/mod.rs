@@ -116,7 +116,7 @@ impl Seal {
         let mut hidden = SealedInputs::of(recipe, input, inputs, options)?;
         let root = inputs.root.iter();
         let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
-        let changed = hidden.hide(&paths);
+        let changed = hidden.hide(&paths, input.clone());
         let told = Told::of(composition);
         // From outside, `../shop/a.md` is a file of the project only as long as that is the name of its directory.
         let mut asked = recipe.folder().values().map(Cow::from);
@@ -125,9 +125,13 @@ impl Seal {
             return Ok(Self::put((composition, told), recipe, hidden, options));
         }
         // Fingerprints of the input and what is told of paths are those of composing without the real path.
+        let without = Options {
+            inputs: hidden.given().to_vec(),
+            ..options.clone()
+        };
         let again = hidden
             .input()
-            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, options));
+            .and_then(|input| compose_again(recipe, &input, &hidden.world()?, &without));
         Ok(match again {
             Ok(again) if is_same(&again, composition) => {
                 Self::put((&again, Told::of(&again)), recipe, hidden, options)

@@ -43,6 +43,29 @@ fn pack() -> (Composition, Seal) {
 }
 
 #[test]
+fn the_record_of_inputs_is_sealed_without_the_path_of_the_root() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().display().to_string();
+    let inputs = Inputs::new(Disk::watched().open(place.path()).unwrap());
+    let options = Options {
+        inputs: vec![crate::document::Given {
+            from: "a.yaml".to_owned(),
+            fields: vec![format!("{path}/x")],
+            overrides: Vec::new(),
+        }],
+        ..Options::default()
+    };
+    let recipe = built_in("layers").unwrap().unwrap();
+    let input = json!({"rules": "Never push."});
+    let composition = compose(recipe, &input, &inputs, &options).unwrap();
+    assert_eq!(composition.manifest.inputs, options.inputs);
+    let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+    assert!(seal.documents.iter().all(|text| !text.contains(&path)));
+    assert_eq!(seal.manifest().unwrap().inputs[0].fields, ["/@project/x"]);
+    assert_eq!(seal.replay().unwrap().differences, []);
+}
+
+#[test]
 fn a_seal_has_the_same_bytes_document_and_map_as_the_composition() {
     let (composition, seal) = pack();
     assert_eq!(seal.text().unwrap(), composition.text);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{demo_files, heading, own_project, say, write_files};
 use crate::commands::exec::{Errand, Texts};
-use crate::commands::init::{SETTINGS, set_up};
+use crate::commands::init::{set_up, settings};
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
 use crate::output::{Look, Output, Talk, write_file};
@@ -208,7 +208,9 @@ impl Step {
         let input = InputArgs {
             input: self
                 .input
-                .map(|file| folder.join(file).display().to_string()),
+                .iter()
+                .map(|file| folder.join(file).display().to_string())
+                .collect(),
             define: self
                 .define
                 .iter()
@@ -254,7 +256,7 @@ fn told(heading: &str, command: &str, result: &str) -> String {
 }
 
 fn make_project(folder: &Path) -> Result<(), Failure> {
-    write_file(&folder.join(FILE), format!("{SETTINGS}{RUNNER}"))?;
+    write_file(&folder.join(FILE), settings(RUNNER))?;
     set_up(folder)?;
     write_files(folder, &FILES)?;
     // Without git there is less to observe, and nothing else is missing.

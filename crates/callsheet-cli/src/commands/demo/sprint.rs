@@ -10,7 +10,7 @@ use callsheet_store::Wait;
 use serde_json::{Value, json};
 
 use super::{demo_files, heading, own_project, say, write_files};
-use crate::commands::init::{SETTINGS, set_up};
+use crate::commands::init::{set_up, settings};
 use crate::commands::sprint::{report, run};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, write_file};
@@ -86,7 +86,7 @@ fn make_project(folder: &Path, runner: Option<&str>) -> Result<(), Failure> {
         None => RUNNER_SETTINGS.to_owned(),
         Some(runner) => format!("\n[sprint]\nrunner = \"{runner}\"\n"),
     };
-    write_file(&folder.join(FILE), format!("{SETTINGS}{SCOPE}{who}"))?;
+    write_file(&folder.join(FILE), settings(&format!("{SCOPE}{who}")))?;
     write_files(folder, &FILES)?;
     if runner.is_none() {
         write_files(folder, &[SCRIPT])?;

@@ -21,7 +21,7 @@ pub(super) struct Vars {
     /// The file, relative to the current folder
     file: String,
 
-    /// Set a value, over that of the file: text with `=`, JSON with `:=`
+    /// Set a value, over that of the file: text with `=`, JSON with `:=`; `@FILE` or `@-` reads the value from a file or stdin
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     define: Vec<String>,
 
