@@ -10,8 +10,11 @@ use callsheet::seal::Explained;
 use crate::db::Tx;
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, SealedPrompt, Texts};
-use crate::search::{self, Candidate, LEAST_CHARS};
+use crate::search::{self, Candidates};
 use crate::{Id, Store, StoreError, id};
+
+/// The shortest text that is looked for: the index knows texts by groups of so many characters.
+const LEAST_CHARS: usize = 3;
 
 /// The prompts that carried a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,8 +92,8 @@ struct Proof<'a> {
 
 impl Proof<'_> {
     /// Reads prompts of a line; tells whether prompts that are older than all of them can still be wanted.
-    fn take(&mut self, tx: &mut dyn Tx, candidate: Candidate) -> Result<bool, StoreError> {
-        let Candidate { line, first, last } = candidate;
+    fn take(&mut self, tx: &mut dyn Tx, (line, keys): Candidates) -> Result<bool, StoreError> {
+        let (first, last) = keys.into_inner();
         if self.is_enough(tx, last)? {
             return Ok(false);
         }

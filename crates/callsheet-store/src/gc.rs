@@ -9,9 +9,8 @@ use serde_json::json;
 use crate::db::{Tx, Value};
 use crate::project::Project;
 use crate::prompt::guard;
-use crate::role::HIDDEN;
-use crate::search::index;
-use crate::{Id, Store, StoreError, event, id};
+use crate::role::BOUNDARY;
+use crate::{Id, Store, StoreError, event, id, passage};
 
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
@@ -124,7 +123,7 @@ fn doomed(
     let ids = rows.iter().map(|row| row.text(0)?.parse());
     let sum = format!(
         "select count(*), cast(coalesce(sum(length(b.packed)), 0) as bigint) from body b \
-        where exists (select 1 from part a where a.body = b.key) \
+        where exists (select 1 from part a where a.body = b.key and a.roles <> {BOUNDARY}) \
         and not exists (select 1 from part a join prompt s on s.line = a.line and s.key between a.first and a.last \
         where a.body = b.key and s.key not in ({prompts}))"
     );
@@ -192,18 +191,12 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
 
 /// Removes the passages that no prompt of their project shows any more, from the index too.
 fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    let shown = |body: &str| {
-        format!(
-            "exists (select 1 from part a join line l on l.key = a.line where a.body = {body} \
-            and l.project = passage.project and a.roles not in {HIDDEN})"
-        )
-    };
-    let loose = format!(
-        "run is null and (not {} or next is not null and not {})",
-        shown("passage.body"),
-        shown("passage.next")
-    );
-    index::remove(tx, &format!("select key from passage where {loose}"))?;
-    tx.execute(&format!("delete from passage where {loose}"), &[])?;
+    let [loose, _] = passage::wrong();
+    for (table, key) in [("trigram", "rowid"), ("passage", "key")] {
+        tx.execute(
+            &format!("delete from {table} where {key} in ({loose})"),
+            &[],
+        )?;
+    }
     Ok(())
 }

@@ -46,7 +46,6 @@ mod folder;
 mod follow;
 mod gc;
 mod id;
-mod indexing;
 mod location;
 mod log;
 mod mark;

@@ -1,206 +1,142 @@
-//! Passages: what `search` and `why --text` can find in prompts, noted when a prompt is sealed.
+//! Passages: what `search` and `why --text` find. A passage is a section that prompts show, the text around a boundary of
+//! sections, or some records of a log.
 //!
-//! A text that runs from one section into the next is in no section. So what stands around each boundary is a passage, too:
-//! the seam, with [`REACH`] bytes of the prompt before and after it. Every piece of a prompt that is not longer than that
-//! stands in a section or in a seam.
+//! A text that runs from one section into the next is in no section. So the text around each boundary is kept like a
+//! section, with the prompts that have it; it is found exactly, and never ranked.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use callsheet::Fingerprint;
+use crate::db::{Row, Tx, query_in};
+use crate::log::{self, Stream};
+use crate::{StoreError, body};
 
-use crate::StoreError;
-use crate::db::{Tx, Value, groups, query_in};
+/// How many bytes beside a boundary are kept, so that each substring of this length stands in a section or around a boundary.
+pub(crate) const AROUND: usize = 32;
 
-/// How many bytes of the prompt a seam has on each side of a boundary.
-pub(crate) const REACH: usize = 32;
+/// The columns that are read here.
+pub(crate) const COLUMNS: &str = "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last";
 
-/// How many rows one statement is about.
-const ROWS: usize = 100;
+/// The passages that texts of prompts have to be, by their roles in `role.rs`.
+const SHOWN: &str = "select l.project, a.body, 1 as ranked from part a join line l on l.key = a.line \
+    where a.roles % 16 not in (0, 2, 4, 6) \
+    union select l.project, a.body, 0 from part a join line l on l.key = a.line where a.roles >= 16";
 
-/// What stands around a boundary of sections, or where the first begins or the last ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seam {
-    /// The section before it, or the first one.
-    pub(crate) left: Fingerprint,
-    /// The section after it.
-    pub(crate) right: Option<Fingerprint>,
-    pub(crate) text: String,
-    /// Whether it reaches over one of them, because that is so short.
-    pub(crate) is_wide: bool,
-}
+/// Makes passages of the rest of a log, of about 64 KiB each. A record counts 320 bytes more than it has, so that no passage
+/// has too many of them, and a large one counts as a whole passage.
+const NOTE_LOG: &str = "insert into passage (project, ranked, run, first, last) select $1, 1, $2, min(seq), max(seq) \
+    from (select seq, cast(sum(case when bytes < 65536 then bytes + 320 else 65536 end) over (order by seq) as bigint) / 65536 as nth \
+    from log where run = $2 and seq > $3) s group by nth order by nth";
 
-/// Returns the seams of a text with these sections, by their names and places.
-pub(crate) fn seams(text: &str, sections: &[(Fingerprint, Range<usize>)]) -> Vec<Seam> {
-    let name = |nth: Option<usize>| sections.get(nth?).map(|section| section.0);
-    let seam = |nth: usize| {
-        let (before, after) = (name(nth.checked_sub(1)), name(Some(nth)));
-        let from = nth.checked_sub(1).map_or(0, |nth| sections[nth].1.end);
-        let to = sections.get(nth).map_or(text.len(), |next| next.1.start);
-        let from = text.floor_char_boundary(from.saturating_sub(REACH));
-        let to = text.ceil_char_boundary(to.saturating_add(REACH));
-        let mut beside = sections[nth.saturating_sub(1)..].iter().take(2);
-        Some(Seam {
-            left: before.or(after)?,
-            right: before.and(after),
-            // PostgreSQL cannot keep the character NUL.
-            text: text.get(from..to)?.replace('\0', "\u{fffd}"),
-            is_wide: beside.any(|(_, place)| from < place.start && place.end < to),
-        })
+/// The runs of a project after one, with how many records they have, and up to which one these are in passages.
+const RUNS: &str = "select r.key, r.records, coalesce(p.last, 0), r.state from run r \
+    left join (select run, max(last) as last from passage where project = $1 and run > $2 group by run) p on p.run = r.key \
+    where r.project = $1 and r.key > $2 order by r.key";
+
+/// Returns the texts around the boundaries of sections, by the places of these in a text.
+pub(crate) fn around_boundaries<'t>(text: &'t str, sections: &[Range<usize>]) -> Vec<&'t str> {
+    let around = |nth: usize| {
+        let from = nth.checked_sub(1).map_or(0, |before| sections[before].end);
+        let to = sections.get(nth).map_or(text.len(), |next| next.start);
+        let from = text.floor_char_boundary(from.saturating_sub(AROUND));
+        text.get(from..text.ceil_char_boundary(to.saturating_add(AROUND)))
     };
-    (0..=sections.len()).filter_map(seam).collect()
+    (0..=sections.len()).filter_map(around).collect()
 }
 
-/// A passage of a prompt: a section, or the seam after it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Passage {
-    pub(crate) body: i64,
-    pub(crate) next: Option<i64>,
-    pub(crate) seam: Option<String>,
+/// Returns the text of a passage, unless it is damaged.
+pub(crate) fn text(tx: &mut dyn Tx, row: &Row) -> Result<Option<String>, StoreError> {
+    let Some(body) = row.maybe(2, Row::int)? else {
+        let records = records(tx, row)?.into_iter();
+        return Ok(Some(records.map(|(.., text)| text + "\n").collect()));
+    };
+    let text = body::readable(tx, &[body])?.into_values().next();
+    Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Returns which of some passages a project does not have yet.
-pub(crate) fn missing(
+/// Returns the records of a passage of a log. One that is damaged is left out, and told by whoever verifies.
+pub(crate) fn records(
+    tx: &mut dyn Tx,
+    row: &Row,
+) -> Result<Vec<(i64, Stream, String)>, StoreError> {
+    let sql = "select seq, stream, bytes, packed from log where run = $1 and seq between $2 and $3 order by seq";
+    let rows = tx.query(
+        sql,
+        &[row.int(4)?.into(), row.int(5)?.into(), row.int(6)?.into()],
+    )?;
+    let record = |row: &Row| {
+        let text = log::data(row, 2).ok()?;
+        Some((
+            row.int(0).ok()?,
+            Stream::parse(row, 1).ok()?,
+            String::from_utf8_lossy(&text).into_owned(),
+        ))
+    };
+    Ok(rows.iter().filter_map(record).collect())
+}
+
+/// Makes passages of texts that a project shows, where they are not there.
+pub(crate) fn note(
     tx: &mut dyn Tx,
     project: i64,
-    mut passages: BTreeSet<Passage>,
-) -> Result<BTreeSet<Passage>, StoreError> {
-    let bodies: BTreeSet<i64> = passages.iter().map(|one| one.body).collect();
-    let bodies = bodies.into_iter().map(Into::into);
-    let alone = query_in(tx, &[project.into()], bodies, |list| {
-        format!(
-            "select body, next, seam from passage where project = $1 and next is null and body in {list}"
-        )
-    })?;
-    let mut known = BTreeSet::new();
-    for row in &alone {
-        let passage = read(row)?;
-        if passage.seam.is_none() {
-            known.insert(passage.body);
-        }
-        passages.remove(&passage);
-    }
-    // Where a section is new, so are its seams.
-    let pairs: Vec<(i64, i64)> = passages
-        .iter()
-        .filter_map(|one| Some((one.body, one.next?)))
-        .filter(|(body, next)| known.contains(body) && known.contains(next))
-        .collect();
-    for some in pairs.chunks(ROWS) {
-        let pair = |nth: usize| {
-            format!(
-                "(cast(${} as bigint), cast(${} as bigint))",
-                nth * 2 + 2,
-                nth * 2 + 3
-            )
-        };
-        let list: Vec<String> = (0..some.len()).map(pair).collect();
-        let sql = format!(
-            "select body, next, seam from passage where project = $1 and (body, next) in (values {})",
-            list.join(", ")
-        );
-        let keys = some.iter().flat_map(|(body, next)| [*body, *next]);
-        let values: Vec<Value<'_>> = std::iter::once(project)
-            .chain(keys)
-            .map(Into::into)
-            .collect();
-        for row in tx.query(&sql, &values)? {
-            passages.remove(&read(&row)?);
-        }
-    }
-    Ok(passages)
-}
-
-fn read(row: &crate::db::Row) -> Result<Passage, StoreError> {
-    Ok(Passage {
-        body: row.int(0)?,
-        next: row.maybe(1, crate::db::Row::int)?,
-        seam: row.maybe(2, crate::db::Row::text)?.map(str::to_owned),
-    })
-}
-
-/// Notes passages of a project.
-pub(crate) fn put(
-    tx: &mut dyn Tx,
-    project: i64,
-    passages: &BTreeSet<Passage>,
+    texts: &[i64],
+    ranked: i64,
 ) -> Result<(), StoreError> {
-    let passages: Vec<&Passage> = passages.iter().collect();
-    for some in passages.chunks(ROWS) {
-        let sql = format!(
-            "insert into passage (project, body, next, seam) values {}",
-            groups(some.len(), 4)
-        );
-        let row = |one: &&'_ Passage| -> [Value<'static>; 4] {
-            [
-                project.into(),
-                one.body.into(),
-                one.next.into(),
-                one.seam.clone().into(),
-            ]
-        };
-        let values: Vec<Value<'_>> = some.iter().flat_map(row).collect();
-        tx.execute(&sql, &values)?;
-    }
+    query_in(
+        tx,
+        &[project.into()],
+        texts.iter().map(|text| (*text).into()),
+        |list| {
+            format!(
+                "insert into passage (project, body, ranked) select p.key, b.key, {ranked} from project p, body b \
+            where p.key = $1 and b.key in {list} on conflict do nothing"
+            )
+        },
+    )?;
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// Makes all passages of a project anew; those of logs are made when they are indexed.
+pub(crate) fn note_all(tx: &mut dyn Tx, project: i64) -> Result<(), StoreError> {
+    tx.execute("delete from passage where project = $1", &[project.into()])?;
+    let shown = format!("select * from ({SHOWN}) s where project = $1");
+    let sql = format!("insert into passage (project, body, ranked) {shown}");
+    tx.execute(&sql, &[project.into()]).map(|_| ())
+}
 
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn every_short_piece_is_in_a_section_or_a_seam(
-            parts in prop::collection::vec("[a-zé \\n]{0,70}", 1..12),
-            from in 0..700_usize,
-        ) {
-            let (mut text, mut sections) = (String::new(), Vec::new());
-            for (nth, part) in parts.iter().enumerate() {
-                let start = text.len();
-                text.push_str(part);
-                // Every other part is a section; the others stand between them.
-                if nth % 2 == 0 {
-                    sections.push((Fingerprint::of(part), start..text.len()));
-                }
-            }
-            let seams = seams(&text, &sections);
-            prop_assert_eq!(seams.len(), sections.len() + 1);
-            let from = text.floor_char_boundary(from % (text.len() + 1));
-            let to = text.floor_char_boundary((from + REACH).min(text.len()));
-            let piece = &text[from..to];
-            let in_section = sections.iter().any(|(_, place)| text[place.clone()].contains(piece));
-            prop_assert!(in_section || seams.iter().any(|seam| seam.text.contains(piece)), "{:?}", piece);
+/// Makes passages of the logs of runs after one; returns up to which run nothing is left to do for good.
+pub(crate) fn note_logs(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i64, StoreError> {
+    let (mut done, mut is_open) = (runs, false);
+    for row in tx.query(RUNS, &[project.into(), runs.into()])? {
+        let (run, records, noted) = (row.int(0)?, row.int(1)?, row.int(2)?);
+        if noted < records {
+            tx.execute(NOTE_LOG, &[project.into(), run.into(), noted.into()])?;
+            let is_noted = "select 1 from passage where run = $1 and last = $2";
+            is_open |= tx.first(is_noted, &[run.into(), records.into()])?.is_none();
+        }
+        is_open |= row.text(3)? != "finished";
+        if !is_open {
+            done = run;
         }
     }
+    Ok(done)
+}
 
-    #[test]
-    fn a_seam_knows_the_sections_beside_it() {
-        let [a, b] = ["a", "b"].map(Fingerprint::of);
-        let text = format!("<{}|{}>", "x".repeat(40), "y".repeat(40));
-        let found = seams(&text, &[(a, 1..41), (b, 42..82)]);
-        let seam = |left, right, text: &str| Seam {
-            left,
-            right,
-            text: text.to_owned(),
-            is_wide: false,
-        };
-        assert_eq!(
-            found,
-            [
-                seam(a, None, &text[..33]),
-                seam(a, Some(b), &text[9..74]),
-                seam(b, None, &text[50..]),
-            ]
-        );
-        assert_eq!(seams("no section", &[]), []);
-        let wide = seams(
-            "long enough before x long enough after",
-            &[(a, 19..20), (b, 21..38)],
-        );
-        let wide: Vec<bool> = wide.iter().map(|seam| seam.is_wide).collect();
-        assert_eq!(wide, [true, true, false]);
+/// Tells how many log records of runs after one are in no passage.
+pub(crate) fn records_left(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i64, StoreError> {
+    let mut left = 0_i64;
+    for row in tx.query(RUNS, &[project.into(), runs.into()])? {
+        left = left.saturating_add(row.int(1)?.saturating_sub(row.int(2)?).max(0));
     }
+    Ok(left)
+}
+
+/// Returns queries for the passages that no prompt of their project shows, and for texts that are no passage and should be.
+pub(crate) fn wrong() -> [String; 2] {
+    let same = "s.project = p.project and s.body = p.body and s.ranked = p.ranked";
+    [
+        format!(
+            "select p.key from passage p left join ({SHOWN}) s on {same} where p.run is null and s.body is null"
+        ),
+        format!("select s.body from ({SHOWN}) s left join passage p on {same} where p.key is null"),
+    ]
 }

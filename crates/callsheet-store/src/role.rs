@@ -9,8 +9,5 @@ pub(crate) const TOOL: i64 = 4;
 /// All that a prompt without sections shows.
 pub(crate) const FRAME: i64 = 8;
 
-/// What stands around a boundary, where it reaches over a whole section.
-pub(crate) const SEAM: i64 = 16;
-
-/// The roles of a text that is not shown, as SQL: it only went in, or is a tool, or both.
-pub(crate) const HIDDEN: &str = "(2, 4, 6)";
+/// What stands around a boundary of sections.
+pub(crate) const BOUNDARY: i64 = 16;

@@ -206,3 +206,38 @@ fn logs_of_runs_are_found_beside_prompts() {
     4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: 2 things not as sealed
     ");
 }
+
+/// Whatever an index of another version says, the answer is right, and the next index is of this version.
+#[test]
+fn an_index_of_an_older_version_is_made_anew() {
+    let project = shop();
+    let prompt = seal(&project, "you");
+    run_with_log(
+        &project,
+        &prompt,
+        &[(Stream::Meta, "a prompt"), (Stream::Stdout, "a zebra")],
+    );
+    // Fewer than these are read, and indexed some other time.
+    for n in 0..210 {
+        project.file(
+            &format!("many/{n}.md"),
+            &format!("What is said of number {n}.\n"),
+        );
+    }
+    seal_by(&project, &["pack", "many"]);
+    let search = |words: &str| project.run(&["search", words]).text();
+    let expected = [search("zebra"), search("push")];
+    assert!(expected[0].starts_with("run ") && expected[1].starts_with("prompt "));
+    let version = || {
+        let sql = "select version from search_index";
+        database(&project)
+            .query_row(sql, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    let current = version();
+    let older = "update search_index set version = version - 1; insert into trigram (trigram) values ('delete-all')";
+    database(&project).execute_batch(older).unwrap();
+    assert_eq!([search("zebra"), search("push")], expected);
+    assert_eq!(version(), current);
+    assert_eq!(project.run(&["verify"]).code(), Some(0));
+}

@@ -134,7 +134,6 @@ fn a_changed_byte_in_any_table_is_found() {
     event.mark
     event.payload
     line.recipe
-    passage.seam
     project.mark
     project.name
     prompt.engine

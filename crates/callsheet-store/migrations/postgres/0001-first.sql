@@ -70,7 +70,7 @@ alter table document alter column packed set storage external;
 create index document_of_base on document (base);
 
 -- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections,
--- 16 seam that reaches over a section. Every prompt of the line from the first to the last one does.
+-- 16 around a boundary of sections. Every prompt of the line from the first to the last one does.
 create table part (
   body bigint not null references body (key),
   line bigint not null references line (key),
@@ -255,28 +255,24 @@ create table event (
 
 create index event_of_run on event (run, seq) where run is not null;
 
--- What can be found. A passage is a section that prompts of a project show (`body`), or what stands around a boundary of
--- sections (`seam`, with the section before it and the one after it), or some records of a log (`run`, from `first` to `last`).
+-- What can be found. A passage is a text that prompts of a project show (`body`), or some records of a log (`run`, from `first`
+-- to `last`). The text around a boundary of sections is not ranked: it is found exactly and in no other way.
 create table passage (
   key bigint generated always as identity primary key,
   project bigint not null references project (key),
   body bigint references body (key),
-  next bigint references body (key),
-  seam text,
+  ranked bigint not null check (ranked in (0, 1)),
   run bigint references run (key),
   first bigint,
   last bigint,
   check ((body is null) <> (run is null)),
-  check (body is not null or next is null and seam is null),
-  check (next is null or seam is not null),
   check ((run is null) = (first is null) and (run is null) = (last is null))
 );
 
-create index passage_of_body on passage (project, body, next) where body is not null;
-create index passage_of_next on passage (next) where next is not null;
-create unique index passage_of_run on passage (run, first) where run is not null;
+create unique index passage_of_body on passage (project, body, ranked) where body is not null;
+create unique index passage_of_run on passage (project, run, first) where run is not null;
 
--- How far the index of a project reaches: it has all passages up to `through`, and the logs of all runs up to `runs`.
+-- How far the index of a project goes: it has all passages up to `through`, and the logs of all runs up to `runs`.
 create table search_index (
   project bigint primary key references project (key),
   version bigint not null,
@@ -284,11 +280,12 @@ create table search_index (
   runs bigint not null
 );
 
--- The inverted index: which passage has which trigrams, each hashed together with its project and how often it is there.
+-- The inverted index: which passage has which terms. A term is a hash of a trigram, a project and how well the passage would
+-- score for it.
 create table trigram (
-  passage bigint primary key references passage (key),
-  hashes integer[] not null
+  rowid bigint primary key references passage (key),
+  terms integer[] not null
 );
 
 -- Many passages come at once; one merge of all their postings is much faster than one for each.
-create index trigram_hashes on trigram using gin (hashes) with (gin_pending_list_limit = 65536);
+create index trigram_terms on trigram using gin (terms) with (gin_pending_list_limit = 65536);

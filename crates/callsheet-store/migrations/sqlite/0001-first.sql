@@ -68,7 +68,7 @@ create table document (
 create index document_of_base on document (base);
 
 -- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections,
--- 16 seam that reaches over a section. Every prompt of the line from the first to the last one does.
+-- 16 around a boundary of sections. Every prompt of the line from the first to the last one does.
 create table part (
   body integer not null references body (key),
   line integer not null references line (key),
@@ -250,28 +250,24 @@ create table event (
 
 create index event_of_run on event (run, seq) where run is not null;
 
--- What can be found. A passage is a section that prompts of a project show (`body`), or what stands around a boundary of
--- sections (`seam`, with the section before it and the one after it), or some records of a log (`run`, from `first` to `last`).
+-- What can be found. A passage is a text that prompts of a project show (`body`), or some records of a log (`run`, from `first`
+-- to `last`). The text around a boundary of sections is not ranked: it is found exactly and in no other way.
 create table passage (
   key integer primary key autoincrement,
   project integer not null references project (key),
   body integer references body (key),
-  next integer references body (key),
-  seam text,
+  ranked integer not null check (ranked in (0, 1)),
   run integer references run (key),
   first integer,
   last integer,
   check ((body is null) <> (run is null)),
-  check (body is not null or next is null and seam is null),
-  check (next is null or seam is not null),
   check ((run is null) = (first is null) and (run is null) = (last is null))
 ) strict;
 
-create index passage_of_body on passage (project, body, next) where body is not null;
-create index passage_of_next on passage (next) where next is not null;
-create unique index passage_of_run on passage (run, first) where run is not null;
+create unique index passage_of_body on passage (project, body, ranked) where body is not null;
+create unique index passage_of_run on passage (project, run, first) where run is not null;
 
--- How far the index of a project reaches: it has all passages up to `through`, and the logs of all runs up to `runs`.
+-- How far the index of a project goes: it has all passages up to `through`, and the logs of all runs up to `runs`.
 create table search_index (
   project integer primary key references project (key),
   version integer not null,
@@ -279,10 +275,11 @@ create table search_index (
   runs integer not null
 ) strict;
 
--- The inverted index: which passage has which trigrams, each hashed together with its project and how often it is there.
+-- The inverted index: which passage has which terms. A term is a hash of a trigram, a project and how well the passage would
+-- score for it.
 create virtual table trigram using fts5 (
-  hashes, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+  terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 );
 
--- The same as rows, for whoever compares it with the texts.
-create virtual table trigram_row using fts5vocab (trigram, instance);
+-- Its terms as rows, for whoever compares it with the texts.
+create virtual table trigram_row using fts5vocab (trigram, row);

@@ -1,4 +1,4 @@
-//! What a seal holds: its texts and what each is in the prompt, what stands around their boundaries, and what went in.
+//! What a seal holds: its texts, those around their boundaries, what each is in the prompt, and what went in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use callsheet::seal::Parsed;
 use callsheet::{Fingerprint, Seal};
 
 use crate::body::Keys;
-use crate::passage::{self, Passage, Seam};
-use crate::role::{FRAME, INPUT, SEAM, SECTION, TOOL};
+use crate::passage;
+use crate::role::{BOUNDARY, FRAME, INPUT, SECTION, TOOL};
 
 /// What a seal holds, by what it is in the prompt.
 pub(super) struct Contents<'a> {
@@ -17,8 +17,6 @@ pub(super) struct Contents<'a> {
     pub(super) texts: BTreeMap<Fingerprint, Part>,
     /// The input document.
     pub(super) input: Fingerprint,
-    /// What stands around the boundaries of its sections.
-    seams: Vec<Seam>,
     /// The names of everything that went in.
     pub(super) sources: BTreeSet<String>,
 }
@@ -40,7 +38,6 @@ impl<'a> Contents<'a> {
         let mut contents = Self {
             texts: BTreeMap::new(),
             input: inputs.input_name(),
-            seams: Vec::new(),
             sources: sources(parsed),
             manifest,
         };
@@ -61,19 +58,14 @@ impl<'a> Contents<'a> {
             contents.add(seal, section.fingerprint, SECTION, Some(place));
         }
         let (text, places) = seal.to_read_parsed(parsed)?;
-        let names = manifest.sections.iter();
-        let names = names.map(|section| section.fingerprint);
-        let sections: Vec<_> = names.zip(places).collect();
-        for seam in passage::seams(&text, &sections) {
-            // What a third section says goes with the prompts that have all three.
-            if seam.is_wide {
-                contents.insert(seam.text.into_bytes().into(), SEAM);
-            } else {
-                contents.seams.push(seam);
+        if manifest.sections.is_empty() {
+            if !text.is_empty() {
+                contents.insert(text.into_bytes().into(), FRAME);
             }
+            return Ok(contents);
         }
-        if manifest.sections.is_empty() && !text.is_empty() {
-            contents.insert(text.into_bytes().into(), FRAME);
+        for around in passage::around_boundaries(&text, &places) {
+            contents.insert(around.as_bytes().into(), BOUNDARY);
         }
         Ok(contents)
     }
@@ -105,24 +97,6 @@ impl<'a> Contents<'a> {
     pub(super) fn roles(&self) -> BTreeMap<Fingerprint, i64> {
         let texts = self.texts.iter();
         texts.map(|(name, part)| (*name, part.roles)).collect()
-    }
-
-    /// Returns what can be found of it, by the keys of its texts.
-    pub(super) fn passages(&self, keys: &Keys) -> BTreeSet<Passage> {
-        let shown = self.texts.iter();
-        let shown = shown.filter(|(_, part)| part.roles & (SECTION | FRAME | SEAM) != 0);
-        let sections = shown.filter_map(|(name, _)| {
-            let (body, next, seam) = (*keys.get(name)?, None, None);
-            Some(Passage { body, next, seam })
-        });
-        let seams = self.seams.iter().filter_map(|seam| {
-            Some(Passage {
-                body: *keys.get(&seam.left)?,
-                next: seam.right.and_then(|name| keys.get(&name).copied()),
-                seam: Some(seam.text.clone()),
-            })
-        });
-        sections.chain(seams).collect()
     }
 
     /// Returns the longest section that came from the input.

@@ -18,7 +18,6 @@ use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
 pub(crate) use load::{Texts, load, told};
-pub(crate) use notes::note_passages;
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use callsheet::Fingerprint;
-
 use super::contents::Contents;
 use super::line::{Line, Noted};
-use super::load::{load, told};
-use super::{COLUMNS, read};
-use crate::body::{self, Keys};
+use crate::body::Keys;
 use crate::db::{Tx, Value, groups, query_in};
 use crate::project::Project;
+use crate::role::{BOUNDARY, FRAME, SECTION};
 use crate::{StoreError, passage};
 
 /// How many rows one statement is about.
@@ -30,9 +27,15 @@ impl Notes<'_> {
         self.put_parts(tx)?;
         self.put_sources(tx)?;
         self.line.go_on(tx, self.prompt)?;
-        let passages = self.contents.passages(self.keys);
-        let new = passage::missing(tx, project.key, passages)?;
-        passage::put(tx, project.key, &new)
+        for (roles, ranked) in [(SECTION | FRAME, 1), (BOUNDARY, 0)] {
+            let texts = self.contents.texts.iter();
+            let texts = texts.filter(|(_, part)| part.roles & roles != 0);
+            let keys: Vec<i64> = texts
+                .filter_map(|(name, _)| self.keys.get(name).copied())
+                .collect();
+            passage::note(tx, project.key, &keys, ranked)?;
+        }
+        Ok(())
     }
 
     /// Notes the texts.
@@ -82,34 +85,4 @@ fn source_keys(tx: &mut dyn Tx, names: &[&String]) -> Result<BTreeMap<String, i6
         .iter()
         .map(|row| Ok((row.text(0)?.to_owned(), row.int(1)?)));
     known.collect()
-}
-
-/// How many prompts are read in one go.
-const PAGE: usize = 100;
-
-/// Notes what can be found in all prompts of a project, as far as it is not noted.
-pub(crate) fn note_passages(tx: &mut dyn Tx, project: i64) -> Result<(), StoreError> {
-    let mut last = 0;
-    let sql = format!(
-        "select {COLUMNS} from prompt p where p.project = $1 and p.key > $2 order by p.key limit {PAGE}"
-    );
-    loop {
-        let rows = tx.query(&sql, &[project.into(), last.into()])?;
-        for row in &rows {
-            last = row.int(7)?;
-            let prompt = read(row)?;
-            let seal = load(tx, &prompt)?;
-            let parsed = seal.parsed();
-            let parsed = parsed.map_err(|error| told(tx, &prompt, error.detail()))?;
-            let contents = Contents::of(&seal, &parsed);
-            let contents = contents.map_err(|error| told(tx, &prompt, error.detail()))?;
-            let names: Vec<Fingerprint> = contents.roles().into_keys().collect();
-            let passages = contents.passages(&body::find_all(tx, &names)?);
-            let new = passage::missing(tx, project, passages)?;
-            passage::put(tx, project, &new)?;
-        }
-        if rows.len() < PAGE {
-            return Ok(());
-        }
-    }
 }

@@ -4,29 +4,28 @@
 
 mod exact;
 pub(crate) mod index;
-mod log;
 mod rank;
 mod trigram;
 mod words;
 
+use std::collections::BTreeSet;
+
 use callsheet::Fingerprint;
 use serde::Serialize;
 
-pub(crate) use exact::{Candidate, candidates};
-pub(crate) use index::Reach;
-pub(crate) use log::behind as records_behind;
+pub(crate) use exact::{Candidates, candidates};
 
+use self::rank::Best;
 use self::words::Query;
-use crate::db::{Row, Tx};
 use crate::log::Stream;
 use crate::project::Project;
-use crate::{Id, Store, StoreError, body, id};
+use crate::{Id, Store, StoreError, id};
 
 /// How many characters stand around what was found.
 const AROUND: usize = 60;
 
-/// The shortest text that is looked for exactly.
-pub(crate) const LEAST_CHARS: usize = 3;
+/// So few passages, or prompts, are read rather than asked about once more: it takes some milliseconds.
+const FEW: usize = 100;
 
 /// Some of the texts that were found, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,44 +85,44 @@ impl Store {
         limit: usize,
         since: Option<i64>,
     ) -> Result<Hits, StoreError> {
-        let (key, query) = (project.key, Query::parse(text));
+        let (project, query) = (project.key, Query::parse(text));
         let since = since.map(id::lowest).unwrap_or_default();
-        self.read(move |tx| rank::search(tx, key, &query, (limit, &since)))
-            .await
+        self.read(move |tx| {
+            let mut best = Best {
+                project,
+                query: &query,
+                since: &since,
+                most: limit.saturating_add(1),
+                seen: BTreeSet::new(),
+                hits: Vec::new(),
+            };
+            if limit > 0 && !query.is_empty() {
+                best.find(tx)?;
+            }
+            let more = best.hits.len() > limit;
+            let hits = best.hits.into_iter().take(limit);
+            let hits = hits.map(|(.., hit)| hit).collect();
+            Ok(Hits { hits, more })
+        })
+        .await
     }
 }
 
-/// Returns the text of a passage with the columns key, body, seam, run, first and last, if it can be read.
-fn text(tx: &mut dyn Tx, row: &Row) -> Result<Option<String>, StoreError> {
-    if let Some(seam) = row.maybe(2, Row::text)? {
-        return Ok(Some(seam.to_owned()));
+impl Hit {
+    /// Makes a hit with what stands around it. Words that would be cut are left out.
+    fn new(place: HitPlace, text: &str, at: usize) -> Self {
+        let before = text[..at].char_indices().rev().nth(AROUND / 3);
+        let from = before.map_or(0, |(cut, _)| {
+            let space = text[cut..at].find(char::is_whitespace);
+            space.map_or(at, |space| cut + space)
+        });
+        let after = text[at..].char_indices().nth(AROUND);
+        let to = after.map_or(text.len(), |(end, _)| {
+            let space = text[at..at + end].rfind(char::is_whitespace);
+            at + space.unwrap_or(end)
+        });
+        let words: Vec<&str> = text[from..to].split_whitespace().collect();
+        let snippet = words.join(" ");
+        Self { place, snippet }
     }
-    if let Some(run) = row.maybe(3, Row::int)? {
-        return log::text(tx, run, (row.int(4)?, row.int(5)?)).map(Some);
-    }
-    let text = body::readable(tx, &[row.int(1)?])?.into_values().next();
-    Ok(text.map(|text| without_nul(&String::from_utf8_lossy(&text))))
-}
-
-/// Returns a text as seams have it, in which nothing is NUL.
-fn without_nul(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
-}
-
-/// Returns what stands around a place, in one line.
-fn snippet(text: &str, at: usize) -> String {
-    let before = text[..at].char_indices().rev().nth(AROUND / 3);
-    // Words that would be cut are left out.
-    let from = before.map_or(0, |(cut, _)| {
-        let space = text[cut..at].find(char::is_whitespace);
-        space.map_or(at, |space| cut + space)
-    });
-    let after = text[at..].char_indices().nth(AROUND);
-    let to = after.map_or(text.len(), |(end, _)| {
-        let cut = at + end;
-        let space = text[at..cut].rfind(char::is_whitespace);
-        space.map_or(cut, |space| at + space)
-    });
-    let words: Vec<&str> = text[from..to].split_whitespace().collect();
-    words.join(" ")
 }

@@ -1,184 +1,119 @@
 //! The best of all passages that match some words, without reading all of them.
 //!
-//! The index says in which tier a passage has a word, and so which score it cannot reach. It is asked tier by tier, from the
-//! highest on, until no passage that is left can be among the best: the threshold algorithm on a tiered index.
+//! The index says in which tier a passage has a word, and so an upper bound of its score. It is asked tier by tier, from the
+//! highest on, until no passage that is left can be among the best: the threshold algorithm.
 
 use std::collections::BTreeSet;
 
-use super::index::{self, Reach};
-use super::trigram::{self, Gram, TIERS};
+use super::trigram::{self, TIERS};
 use super::words::Query;
-use super::{Hit, HitPlace, Hits, log, snippet, text};
-use crate::StoreError;
-use crate::body;
-use crate::db::{Row, Tx, query_in};
+use super::{FEW, Hit, HitPlace, index};
+use crate::db::{Row, Tx};
+use crate::passage::{self, COLUMNS};
+use crate::{StoreError, body};
 
-/// So many passages are read rather than asked for by tiers.
-const FEW: usize = 500;
-
-const COLUMNS: &str = "p.key, p.body, p.seam, p.run, p.first, p.last";
+const RANKED: index::Select = [COLUMNS, "", "and p.ranked = 1"];
 
 /// The prompts since an id that show a text: its fingerprint, how many they are, and the newest.
 const SHOWN: &str = "select b.fingerprint, count(*), max(p.id) from part a join line l on l.key = a.line \
     join prompt p on p.line = a.line and p.key between a.first and a.last join body b on b.key = a.body \
-    where a.body = $1 and l.project = $2 and p.id >= $3 and a.roles % 2 = 1 group by b.fingerprint";
+    where a.body = $1 and p.id >= $2 and l.project = $3 and a.roles % 2 = 1 group by b.fingerprint";
 
-const RUN: &str = "select 1 from run where key = $1 and id >= $2";
+const RUN: &str = "select id from run where key = $1 and id >= $2";
 
 /// The passages that match best until now.
-struct Best<'q> {
-    project: i64,
-    query: &'q Query,
-    since: &'q str,
+pub(super) struct Best<'q> {
+    pub(super) project: i64,
+    pub(super) query: &'q Query,
+    /// The least id of prompts and runs.
+    pub(super) since: &'q str,
     /// How many are wanted.
-    most: usize,
-    seen: BTreeSet<i64>,
-    /// With their scores, the best first; of the same score the newest first.
-    ranked: Vec<(f64, Row)>,
-}
-
-/// Finds what holds all words of a query, the best first, in prompts and runs since an id.
-pub(super) fn search(
-    tx: &mut dyn Tx,
-    project: i64,
-    query: &Query,
-    (limit, since): (usize, &str),
-) -> Result<Hits, StoreError> {
-    if query.is_empty() || limit == 0 {
-        return Ok(Hits::default());
-    }
-    let mut best = Best {
-        project,
-        query,
-        since,
-        most: limit.saturating_add(1),
-        seen: BTreeSet::new(),
-        ranked: Vec::new(),
-    };
-    best.find(tx)?;
-    let more = best.ranked.len() > limit;
-    best.ranked.truncate(limit);
-    let mut hits = Vec::new();
-    for (_, row) in &best.ranked {
-        hits.extend(best.hit(tx, row)?);
-    }
-    Ok(Hits { hits, more })
+    pub(super) most: usize,
+    pub(super) seen: BTreeSet<i64>,
+    /// With their scores and keys, the best first; of the same score the newest first.
+    pub(super) hits: Vec<(f64, i64, Hit)>,
 }
 
 impl Best<'_> {
-    fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        let reach = Reach::of(tx, self.project)?;
-        let sql = format!(
-            "select {COLUMNS} from passage p where p.project = $1 and p.key > $2 and p.seam is null"
-        );
-        let rows = tx.query(&sql, &[self.project.into(), reach.through.into()])?;
-        self.read(tx, rows)?;
-        let words = self.query.grams();
-        let few = self.ask(tx, &words, |_| 0, FEW + 1)?;
-        if few.len() <= FEW {
-            return self.take(tx, few);
+    /// Finds what holds all words of the query.
+    pub(super) fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        self.read(tx, &[], usize::MAX)?;
+        let words = self.query.trigrams();
+        if self.read(tx, &vec![1; words.len()], FEW)? < FEW {
+            return Ok(());
         }
-        for tier in (0..TIERS).rev() {
-            // What is in no higher tier with any word does not reach this, in one word and in all others.
-            let end = trigram::end(tier);
-            let others: f64 = words.iter().skip(1).map(|_| end).sum();
-            if self.worst() >= end + others {
+        for tier in (1..=TIERS).rev() {
+            // What has no word in a higher tier does not reach this, in one word and in all others.
+            let others: f64 = words.iter().skip(1).map(|_| trigram::bound(tier)).sum();
+            let worst = self.hits.get(self.most - 1).map_or(0.0, |hit| hit.0);
+            if worst >= others + trigram::bound(tier) {
                 break;
             }
+            // The others have to make up for what this one lacks.
+            let enough = |lowest: &usize| trigram::bound(*lowest) > worst - others;
+            let lowest = (1..tier).find(enough).unwrap_or(tier);
             for this in 0..words.len() {
-                // The others have to make up for what this one lacks.
-                let needed = self.worst() - others;
-                let lowest = (0..tier).find(|tier| trigram::end(*tier) > needed);
-                let lowest = lowest.unwrap_or(tier);
-                let tiers = |word| if word == this { tier } else { lowest };
-                let found = self.ask(tx, &words, tiers, usize::MAX >> 1)?;
-                self.take(tx, found)?;
+                let mut tiers = vec![lowest; words.len()];
+                tiers[this] = tier;
+                self.read(tx, &tiers, usize::MAX)?;
             }
         }
         Ok(())
     }
 
-    /// Returns the score that a passage has to beat.
-    fn worst(&self) -> f64 {
-        let last = self.ranked.get(self.most - 1);
-        last.map_or(0.0, |(score, _)| *score)
-    }
-
-    /// Asks the index for passages that may have all words, each in a tier or above it.
-    fn ask(
-        &self,
-        tx: &mut dyn Tx,
-        words: &[Vec<Gram>],
-        tier: impl Fn(usize) -> usize,
-        most: usize,
-    ) -> Result<Vec<i64>, StoreError> {
-        let words = words.iter().enumerate();
-        let wanted = words
-            .flat_map(|(nth, grams)| trigram::wanted(self.project, grams, tier(nth)))
-            .collect();
-        index::find(tx, &wanted, most)
-    }
-
-    fn take(&mut self, tx: &mut dyn Tx, passages: Vec<i64>) -> Result<(), StoreError> {
-        let new = passages.into_iter().filter(|key| !self.seen.contains(key));
-        let rows = query_in(tx, &[], new.map(Into::into), |list| {
-            format!("select {COLUMNS} from passage p where p.key in {list}")
-        })?;
-        self.read(tx, rows)
-    }
-
-    /// Reads passages, and keeps those that match best.
-    fn read(&mut self, tx: &mut dyn Tx, rows: Vec<Row>) -> Result<(), StoreError> {
-        for row in rows {
-            if !self.seen.insert(row.int(0)?) {
+    /// Reads up to `most` passages that may have each word in its tier or above, and keeps the best; without tiers, reads those
+    /// that are not in the index yet. Returns how many there were.
+    fn read(&mut self, tx: &mut dyn Tx, tiers: &[usize], most: usize) -> Result<usize, StoreError> {
+        let words = self.query.trigrams().into_iter().zip(tiers);
+        let terms = words.flat_map(|(word, tier)| trigram::wanted(self.project, &word, *tier));
+        let rows = index::select(tx, self.project, RANKED, (&terms.collect::<Vec<_>>(), most))?;
+        for row in &rows {
+            let key = row.int(0)?;
+            if !self.seen.insert(key) {
                 continue;
             }
-            let Some(score) = text(tx, &row)?.and_then(|text| self.query.score(&text)) else {
+            let text = passage::text(tx, row)?.unwrap_or_default();
+            let Some(score) = self.query.score(&text) else {
                 continue;
             };
-            let key = row.int(0)?;
-            let at = self.ranked.partition_point(|(other, there)| {
-                let there = there.int(0).unwrap_or(0);
-                other.total_cmp(&score).then(there.cmp(&key)).is_gt()
-            });
-            if at < self.most && self.is_since(tx, &row)? {
-                self.ranked.insert(at, (score, row));
-                self.ranked.truncate(self.most);
+            let before =
+                |hit: &(f64, i64, Hit)| hit.0.total_cmp(&score).then(hit.1.cmp(&key)).is_gt();
+            let at = self.hits.partition_point(before);
+            if at < self.most
+                && let Some(hit) = self.hit(tx, row, &text)?
+            {
+                self.hits.insert(at, (score, key, hit));
+                self.hits.truncate(self.most);
             }
         }
-        Ok(())
+        Ok(rows.len())
     }
 
-    fn is_since(&self, tx: &mut dyn Tx, row: &Row) -> Result<bool, StoreError> {
-        let found = match row.maybe(3, Row::int)? {
-            Some(run) => tx.first(RUN, &[run.into(), self.since.into()])?,
-            None => self.shown(tx, row)?,
-        };
-        Ok(found.is_some())
-    }
-
-    fn shown(&self, tx: &mut dyn Tx, row: &Row) -> Result<Option<Row>, StoreError> {
-        let values = [row.int(1)?.into(), self.project.into(), self.since.into()];
-        tx.first(SHOWN, &values)
-    }
-
-    fn hit(&self, tx: &mut dyn Tx, row: &Row) -> Result<Option<Hit>, StoreError> {
-        if let Some(run) = row.maybe(3, Row::int)? {
-            return log::hit(tx, run, (row.int(4)?, row.int(5)?), self.query);
-        }
-        let Some(shown) = self.shown(tx, row)? else {
-            return Ok(None);
-        };
-        let text = text(tx, row)?.unwrap_or_default();
-        let at = self.query.find_in(&text).unwrap_or(0);
-        Ok(Some(Hit {
-            place: HitPlace::Prompt {
+    /// Returns where a passage has the first of the words, if prompts or runs that are new enough have it.
+    fn hit(&self, tx: &mut dyn Tx, row: &Row, text: &str) -> Result<Option<Hit>, StoreError> {
+        let (body, run) = (row.maybe(2, Row::int)?, row.maybe(4, Row::int)?);
+        let values = [body.or(run).into(), self.since.into(), self.project.into()];
+        if run.is_none() {
+            let Some(shown) = tx.first(SHOWN, &values)? else {
+                return Ok(None);
+            };
+            let at = self.query.find_in(text).unwrap_or(0);
+            let place = HitPlace::Prompt {
                 prompt: shown.text(2)?.parse()?,
                 prompts: shown.int(1)?,
                 section: body::name(&shown, 0)?,
                 at,
-            },
-            snippet: snippet(&text, at),
+            };
+            return Ok(Some(Hit::new(place, text, at)));
+        }
+        let Some(run) = tx.first(RUN, &values[..2])? else {
+            return Ok(None);
+        };
+        let run = run.text(0)?.parse()?;
+        let mut records = passage::records(tx, row)?.into_iter();
+        Ok(records.find_map(|(seq, stream, text)| {
+            let at = self.query.find_in(&text)?;
+            Some(Hit::new(HitPlace::Log { run, seq, stream }, &text, at))
         }))
     }
 }

@@ -1,89 +1,111 @@
-//! Trigrams: what the index knows of a text, which is the groups of three characters that it has.
+//! Trigrams: the terms of the inverted index, which are the groups of three characters that a text has.
 //!
-//! How often a text has a trigram is part of what is indexed, rounded down to a tier. So the best matches of a common word
-//! are found by asking for the highest tiers first, without reading every text that has it.
-
-use std::collections::{BTreeSet, HashMap};
+//! What a text would score for a trigram is part of the term, rounded up to a tier: a tiered index. So the best matches of a
+//! common word are found by asking for the highest tiers first, without reading every text that has it.
 
 use super::words::words;
 
-/// Three characters, or how a word begins.
-pub(super) type Gram = u64;
-
 /// How little one more of a word counts where there are many; the usual `k1` of BM25.
-const SATURATION: f64 = 1.2;
+const K1: f64 = 1.2;
 
 /// How much a long text has to make up for; the usual `b` of BM25.
-const LENGTH: f64 = 0.75;
+const B: f64 = 0.75;
 
-/// How many words make a text of the usual length.
+/// How many words make a text of the usual length. It is fixed, so that no new text moves another into another tier.
 const USUAL_WORDS: f64 = 200.0;
 
-/// Where the tiers end, by the score of one word: the higher, the fewer texts are in a tier.
-const ENDS: [f64; 8] = [1.0, 1.25, 1.5, 1.65, 1.75, 1.85, 1.95, f64::INFINITY];
+/// How many tiers there are. Each of them is a term to ask for, and leaves fewer texts to read.
+pub(super) const TIERS: usize = 11;
 
-/// How many tiers there are.
-pub(super) const TIERS: usize = ENDS.len();
+/// The tier of what has no score, because it is only found exactly.
+pub(super) const UNRANKED: usize = 0;
 
-/// Stands for the tier of whatever is found by its exact text alone.
-const NO_TIER: usize = TIERS;
+/// Of so many trigrams of a text each is asked for, and of more some: what is found is read anyway.
+const SAMPLES: usize = 8;
 
-/// Marks how a word begins among the grams: with one character, or with two. Three characters take 63 bits.
-const BEGINS: Gram = 1 << 63;
-const TWO: Gram = 1 << 62;
-
-/// Returns the score of a word that a text of so many words has so often: BM25, with a fixed length for the usual text.
+/// Returns the score of a word that a text of so many words has so often, by BM25.
 #[expect(clippy::cast_precision_loss, reason = "nobody counts so many words")]
-pub(super) fn saturation(count: usize, words: usize) -> f64 {
+pub(super) fn score(count: usize, words: usize) -> f64 {
     let count = count as f64;
-    let length = 1.0 - LENGTH + LENGTH * words as f64 / USUAL_WORDS;
-    count * (SATURATION + 1.0) / (count + SATURATION * length)
+    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * words as f64 / USUAL_WORDS))
 }
 
-/// Returns a score that whatever is in a tier or below it does not reach.
-pub(super) fn end(tier: usize) -> f64 {
-    ENDS[tier].min(SATURATION + 1.0)
+/// Returns the upper bound of the scores in a tier.
+#[expect(clippy::cast_precision_loss, reason = "there are few tiers")]
+pub(super) fn bound(tier: usize) -> f64 {
+    (K1 + 1.0) * tier as f64 / TIERS as f64
 }
 
-/// Returns a text in lower case, character by character, so that every piece of it becomes a piece of that.
+/// Returns some of a list, the first and the last among them.
+pub(super) fn samples<T: Copy>(list: &[T]) -> impl Iterator<Item = T> {
+    let count = list.len().min(SAMPLES);
+    (0..count).map(move |nth| list[nth * (list.len() - 1) / (count - 1).max(1)])
+}
+
+/// Returns a text in lower case, character by character, so that every substring of it becomes a substring of that.
 pub(super) fn lower(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// Returns the trigrams of a text, one after the other.
-pub(super) fn of_text(text: &str) -> impl Iterator<Item = Gram> {
-    let (mut seen, mut gram) = (0, 0);
-    lower(text).filter_map(move |c| {
-        // A character has 21 bits, so that three of them fit.
-        gram = (gram << 21 | u64::from(u32::from(c))) & !BEGINS;
-        seen = (seen + 1).min(3);
-        (seen == 3).then_some(gram)
-    })
+/// Returns the trigrams of a text in their order, each as a number: a character has 21 bits.
+pub(super) fn of_text(text: &str) -> Vec<u64> {
+    let last = |trigram: &mut u64, c| {
+        *trigram = (*trigram << 21 | u64::from(u32::from(c))) & (u64::MAX >> 1);
+        Some(*trigram)
+    };
+    lower(text).scan(0, last).skip(2).collect()
 }
 
-/// Returns what every text has that has a word, given in lower case.
-pub(super) fn of_word(word: &str) -> Vec<Gram> {
-    let trigrams: Vec<Gram> = of_text(word).collect();
-    if trigrams.is_empty() {
-        begin(word).into_iter().last().into_iter().collect()
+/// Returns trigrams of how a word begins, after two spaces; they find words of one or two characters.
+fn of_beginning(word: &str) -> impl Iterator<Item = u64> {
+    of_text(&format!("  {word}")).into_iter().take(2)
+}
+
+/// Returns what every text has that has a word which begins like this.
+pub(super) fn of_word(word: &str) -> Vec<u64> {
+    let within = of_text(word);
+    if within.is_empty() {
+        of_beginning(word).collect()
     } else {
-        trigrams
+        within
     }
 }
 
-/// Returns how a word begins: with one character, and with two.
-fn begin(word: &str) -> Vec<Gram> {
-    let mut chars = word.chars().map(|c| u64::from(u32::from(c)));
-    let one = chars.next();
-    let two = one.zip(chars.next());
-    let two = two.map(|(one, two)| BEGINS | TWO | one << 21 | two);
-    one.map(|one| BEGINS | one).into_iter().chain(two).collect()
+/// Returns the terms of a text in a project.
+pub(super) fn terms(project: i64, text: &str, is_ranked: bool) -> Vec<u32> {
+    let (mut trigrams, mut length) = (of_text(text), 0);
+    for (_, word) in words(text) {
+        trigrams.extend(of_beginning(&word));
+        length += 1;
+    }
+    trigrams.sort_unstable();
+    let term = |same: &[u64]| {
+        let score = score(same.len(), length);
+        let tier = (1..TIERS)
+            .find(|tier| score < bound(*tier))
+            .unwrap_or(TIERS);
+        term(project, if is_ranked { tier } else { UNRANKED }, same[0])
+    };
+    let mut terms: Vec<u32> = trigrams.chunk_by(u64::eq).map(term).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
 }
 
-/// Returns the hash of a gram in a tier, which no other project has but by chance.
-fn hash(project: i64, tier: usize, gram: Gram) -> u32 {
+/// Returns the terms of trigrams in a tier and in all above it.
+pub(super) fn wanted(project: i64, trigrams: &[u64], lowest: usize) -> Vec<Vec<u32>> {
+    let terms = |trigram| {
+        (lowest..=TIERS)
+            .map(|tier| term(project, tier, trigram))
+            .collect()
+    };
+    samples(trigrams).map(terms).collect()
+}
+
+/// Returns the term of a trigram in a tier: a hash of 31 bits, which no other project has but by chance.
+fn term(project: i64, tier: usize, trigram: u64) -> u32 {
     let place = mix(project.cast_unsigned() << 4 | tier as u64);
-    (mix(gram ^ place) >> 32) as u32
+    (mix(trigram ^ place) >> 33) as u32
 }
 
 /// Spreads a number over all bits, the same way on every machine: the finalizer of `SplitMix64`.
@@ -91,58 +113,4 @@ pub(super) fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
-}
-
-/// Returns what is indexed of a text with words.
-pub(super) fn hashes(project: i64, text: &str) -> BTreeSet<u32> {
-    let mut counts: HashMap<Gram, usize> = HashMap::new();
-    let mut count = |gram| *counts.entry(gram).or_default() += 1;
-    of_text(text).for_each(&mut count);
-    let mut length = 0;
-    for (_, word) in words(text) {
-        begin(&word).into_iter().for_each(&mut count);
-        length += 1;
-    }
-    let hash = |(gram, count): (&Gram, &usize)| {
-        let score = saturation(*count, length);
-        let tier = ENDS.iter().position(|end| score < *end);
-        hash(project, tier.unwrap_or(TIERS - 1), *gram)
-    };
-    counts.iter().map(hash).collect()
-}
-
-/// Returns what is indexed of a text that is only found exactly.
-pub(super) fn exact_hashes(project: i64, text: &str) -> BTreeSet<u32> {
-    of_text(text)
-        .map(|gram| hash(project, NO_TIER, gram))
-        .collect()
-}
-
-/// How many grams of a text the index is asked for; what it finds is read anyway.
-const ASKED: usize = 8;
-
-/// Returns some of the grams of a text, spread over all of it.
-fn spread(grams: &[Gram]) -> impl Iterator<Item = Gram> {
-    let count = grams.len().min(ASKED);
-    (0..count).map(move |nth| grams[nth * (grams.len() - 1) / (count - 1).max(1)])
-}
-
-/// What is asked for: of each of these lists, a passage has at least one hash.
-pub(super) type Wanted = Vec<Vec<u32>>;
-
-/// Asks for what has grams in a tier or above it.
-pub(super) fn wanted(project: i64, grams: &[Gram], lowest: usize) -> Wanted {
-    let tiers = |gram| {
-        (lowest..TIERS)
-            .map(|tier| hash(project, tier, gram))
-            .collect()
-    };
-    spread(grams).map(tiers).collect()
-}
-
-/// Asks for what is only found exactly.
-pub(super) fn exact_wanted(project: i64, grams: &[Gram]) -> Wanted {
-    spread(grams)
-        .map(|gram| vec![hash(project, NO_TIER, gram)])
-        .collect()
 }

@@ -1,29 +1,24 @@
 //! Words: what counts as one, how often a query finds its words in a text, and how well that matches.
 
-use super::trigram::{self, Gram};
+use super::trigram;
 
 /// Returns the words of a text in lower case, with where they stand.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
-    let mut from = 0;
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter_map(move |word| {
-            let at = from;
-            from = at + word.len();
-            // Over the character that ended the word.
-            from += text[from..].chars().next().map_or(0, char::len_utf8);
-            (!word.is_empty()).then(|| (at, trigram::lower(word).collect()))
-        })
+    let is_between = |c: char| !c.is_alphanumeric();
+    let mut next = 0;
+    text.split_inclusive(is_between).filter_map(move |piece| {
+        let at = next;
+        next += piece.len();
+        let word = piece.trim_end_matches(is_between);
+        (!word.is_empty()).then(|| (at, trigram::lower(word).collect()))
+    })
 }
 
-/// Returns a text as words, with a space before each of them and one at the end.
+/// Returns the words of a text with a space before each of them.
 fn spaced(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    for (_, word) in words(text) {
-        out.push(' ');
-        out.push_str(&word);
-    }
-    out.push(' ');
-    out
+    words(text)
+        .map(|(_, word)| " ".to_owned() + &word)
+        .collect()
 }
 
 /// What is searched: all of these phrases, each a list of words that follow each other, the last one possibly a beginning.
@@ -37,7 +32,6 @@ impl Query {
     /// Reads a query; what stands together without a space is one phrase.
     pub(super) fn parse(text: &str) -> Self {
         let phrases = text.split_whitespace().map(spaced);
-        let phrases = phrases.map(|phrase| phrase.trim_end().to_owned());
         Self {
             phrases: phrases.filter(|phrase| !phrase.is_empty()).collect(),
         }
@@ -48,15 +42,15 @@ impl Query {
         self.phrases.is_empty()
     }
 
-    /// Returns for each phrase what a text has at least as often as the phrase.
-    pub(super) fn grams(&self) -> Vec<Vec<Gram>> {
-        let words = |phrase: &String| {
+    /// Returns for each phrase trigrams that a text has at least as often as the phrase.
+    pub(super) fn trigrams(&self) -> Vec<Vec<u64>> {
+        let of = |phrase: &String| {
             phrase
                 .split_whitespace()
                 .flat_map(trigram::of_word)
                 .collect()
         };
-        self.phrases.iter().map(words).collect()
+        self.phrases.iter().map(of).collect()
     }
 
     /// Returns how well a text matches, by BM25; nothing if it lacks a phrase.
@@ -64,27 +58,23 @@ impl Query {
     /// How rare a word is among all texts does not count: each text that is found has all of them.
     pub(super) fn score(&self, text: &str) -> Option<f64> {
         let spaced = spaced(text);
-        let words = spaced.matches(' ').count() - 1;
-        let mut score = 0.0;
-        for phrase in &self.phrases {
+        let words = spaced.matches(' ').count();
+        let scores = self.phrases.iter().map(|phrase| {
             let count = spaced.matches(phrase.as_str()).count();
-            if count == 0 {
-                return None;
-            }
-            score += trigram::saturation(count, words);
-        }
-        Some(score)
+            (count > 0).then(|| trigram::score(count, words))
+        });
+        scores.sum()
     }
 
     /// Returns where the first of the words stands in a text.
     pub(super) fn find_in(&self, text: &str) -> Option<usize> {
-        let wanted = |word: &str| {
-            let mut firsts = self
-                .phrases
-                .iter()
-                .filter_map(|phrase| phrase.split(' ').nth(1));
-            firsts.any(|first| word.starts_with(first))
-        };
-        words(text).find(|(_, word)| wanted(word)).map(|(at, _)| at)
+        let firsts: Vec<&str> = self
+            .phrases
+            .iter()
+            .filter_map(|phrase| phrase.split(' ').nth(1))
+            .collect();
+        let mut words = words(text);
+        let found = words.find(|(_, word)| firsts.iter().any(|first| word.starts_with(first)));
+        found.map(|(at, _)| at)
     }
 }

@@ -11,6 +11,7 @@ use crate::{history, on_both};
 on_both!(
     the_newest_come_first_however_many_there_are,
     what_was_removed_is_in_no_passage,
+    a_text_that_is_around_a_boundary_is_found_as_a_section_too,
     what_is_damaged_hides_nothing_else,
     a_damaged_index_is_found_and_made_anew,
 );
@@ -46,7 +47,7 @@ fn the_newest_come_first_however_many_there_are(place: &Place) {
     assert_eq!(carriers(&store, &project, "needle", 1000), all);
 }
 
-/// A short section lets a seam reach into the one before it, which is another in every prompt.
+/// The text around the boundaries of a short section has a part of the one before it, which is another in every prompt.
 fn what_was_removed_is_in_no_passage(place: &Place) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
@@ -61,7 +62,7 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
         store.seal(&project, seal).wait().unwrap();
     }
     let held = || place.count("select count(*) from part where roles = 16");
-    assert!(held() >= 12, "each seam reaches over the short section");
+    assert!(held() >= 2 * 12, "each prompt has boundaries of its own");
     assert!(store.index(&project, usize::MAX).wait().unwrap());
     let one = Keep {
         newest: Some(1),
@@ -72,7 +73,7 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
         11
     );
     assert_eq!(findings(&store), []);
-    assert!(held() <= 2, "only those of the prompt that is left");
+    assert_eq!(held(), 4, "only those of the prompt that is left");
     assert_eq!(carriers(&store, &project, "SECRET number", 20).len(), 1);
 }
 
@@ -123,7 +124,7 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
         // Those below hold what only ranking by FTS5 itself would need, and what segments there are.
         ("trigram_data", "id > 10 and id")
     } else {
-        ("trigram", "passage")
+        ("trigram", "rowid")
     };
     let column = key.rsplit(' ').next().unwrap();
     let all = place.numbers(&format!("select {column} from {table} where {key} > 0"));
@@ -139,4 +140,34 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
     assert!(store.index(&project, usize::MAX).wait().unwrap());
     assert_eq!(findings(&store), []);
     assert_eq!(carriers(&store, &project, "needle", 100).len(), 40);
+}
+
+/// What stands around a boundary in one prompt is a section of another, before and after it is indexed.
+fn a_text_that_is_around_a_boundary_is_found_as_a_section_too(place: &Place) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    let (_, one) = composed(&[("a.md", "the first zebra"), ("b.md", "the second zebra")]);
+    let (one, _) = store.seal(&project, one).wait().unwrap();
+    let text = store.sealed(&one).wait().unwrap().text().unwrap();
+    let around = &text[text.find("the first").unwrap() + 15 - 32..][..32];
+    let end = &text[text.find("the second").unwrap()..];
+    let from = text.find("the first").unwrap() + "the first zebra".len();
+    let to = text.len() - end.len();
+    let boundary = &text[from - 32..to + 32.min(end.len())];
+    assert!(boundary.starts_with(around));
+    for is_indexed in [true, false] {
+        let (_, two) = composed(&[("c.md", boundary), ("d.md", &format!("{is_indexed}"))]);
+        let (two, _) = store.seal(&project, two).wait().unwrap();
+        assert!(!is_indexed || store.index(&project, usize::MAX).wait().unwrap());
+        let hits = store
+            .search(&project, "zebra", 10, None)
+            .wait()
+            .unwrap()
+            .hits;
+        assert_eq!(hits.len(), 3, "{hits:?}");
+        let found = carriers(&store, &project, boundary, 10);
+        assert_eq!(found.first(), Some(&two.id));
+        assert_eq!(found.last(), Some(&one.id));
+    }
+    assert_eq!(findings(&store), []);
 }
