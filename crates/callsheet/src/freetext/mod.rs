@@ -9,8 +9,9 @@
 
 mod fences;
 mod line;
+pub(crate) mod strict;
 
-use crate::trace::Traced;
+use crate::trace::{Traced, Transform};
 
 use self::fences::Context;
 use self::line::{Kind, Special};
@@ -53,14 +54,16 @@ pub fn restore(text: &str) -> String {
 
 /// Returns the text without lines that forge structure, each byte with its origin; what is added is frame.
 pub(crate) fn neutralised(text: &Traced) -> Traced {
-    let mut out = Traced::with_capacity(text.len() + 8);
-    let mut copied = 0;
-    for at in insertions(text.text()) {
-        out.push(&text.slice(copied..at));
-        out.push_frame("\\");
-        copied = at;
+    with_backslashes(text, &insertions(text.text()))
+}
+
+/// Returns the text with a backslash at each of these places, in order; they are frame.
+pub(crate) fn with_backslashes(text: &Traced, places: &[usize]) -> Traced {
+    let mut out = Traced::with_capacity(text.len() + places.len());
+    for (nth, piece) in text.cut(places).iter().enumerate() {
+        out.push_frame(if nth > 0 { "\\" } else { "" });
+        out.push(piece);
     }
-    out.push(&text.slice(copied..text.len()));
     out
 }
 
@@ -120,20 +123,23 @@ pub fn unquote(text: &str) -> String {
 
 /// Returns a value as part of a line, each byte with its origin: quoted where needed, and harmless.
 pub(crate) fn inline(text: &Traced) -> Traced {
-    let quoted = quote(text.text());
-    if quoted == text.text() {
+    let line = on_one_line(text);
+    if line.text() == text.text() {
         return neutralised(text);
     }
-    let link = text.spans().first().and_then(|span| span.link.as_ref());
-    match link {
-        Some(link) => Traced::transformed(
-            quoted,
-            &link.origin,
-            link.origin.len,
-            crate::trace::Transform::JsonString,
-        ),
-        None => Traced::frame(quoted),
+    line
+}
+
+/// Returns a text on one line, as [`quote`] does it, each byte with its origin.
+pub(crate) fn on_one_line(text: &Traced) -> Traced {
+    let quoted = quote(text.text());
+    if quoted == text.text() {
+        return text.clone();
     }
+    if text.spans().iter().all(|span| span.link.is_none()) {
+        return Traced::frame(quoted);
+    }
+    text.replaced(&[(0..text.len(), quoted)], Transform::JsonString)
 }
 
 #[cfg(test)]

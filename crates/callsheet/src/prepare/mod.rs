@@ -15,6 +15,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use run::relative_path;
+
 use crate::mounts::Guard;
 use crate::omission::Omission;
 use crate::redact::Rules;

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 pub use builtin::{built_in, built_in_names};
 pub use condition::Condition;
 pub use find::{Found, RECIPES, find, is_name, known, read};
+pub(crate) use frame::fence_len;
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
@@ -141,6 +142,8 @@ pub struct Layer {
     pub may_cut: bool,
     /// Whether the prompt can do without it: what is absent is no loss then.
     pub optional: bool,
+    /// Whether its template may print values as they are: the recipe says that it is our own.
+    pub raw: bool,
 }
 
 impl Layer {

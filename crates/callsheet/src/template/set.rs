@@ -1,20 +1,21 @@
 //! A snapshot of one folder of templates: found by name, rendered with values.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use minijinja::Environment;
 use serde::{Deserialize, Serialize};
 
 use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
-use super::jinja::{self, Engine};
-use super::plain::{Missing, Rendered, Values, defaults_by_name, is_prose, render_plain};
+use super::jinja::{self, Compiled, Engine, Terms};
+use super::plain::{Missing, Rendered, Values, defaults_by_name, fill_plain, is_prose};
 use super::scan::placeholders;
+use super::traced::{Page, RAW, Safety};
+use crate::freetext::strict;
+use crate::mounts::Mounts;
 use crate::text::value_text;
-use crate::trace::{Traced, Transform};
 use crate::{Error, ErrorKind};
 
 /// The templates of one folder as they were when it was read.
@@ -36,7 +37,20 @@ pub struct TemplateSet {
     pub(super) templates: Vec<Template>,
     diagnostics: Vec<Diagnostic>,
     #[serde(skip)]
-    environment: OnceLock<Environment<'static>>,
+    compiled: OnceLock<Compiled>,
+    #[serde(skip)]
+    tags: OnceLock<Arc<BTreeSet<String>>>,
+}
+
+/// What a recipe lets its templates do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights<'a> {
+    /// The fields that a preparation of ours has made harmless already.
+    pub(crate) prepared: &'static [&'static str],
+    /// Whether values may be printed as they are.
+    pub(crate) raw: bool,
+    /// The real folders that have names.
+    pub(crate) mounts: &'a Mounts,
 }
 
 impl TemplateSet {
@@ -118,7 +132,7 @@ impl TemplateSet {
         Self {
             templates,
             diagnostics,
-            environment: OnceLock::new(),
+            ..Self::default()
         }
     }
 
@@ -179,7 +193,7 @@ impl TemplateSet {
         written.find_map(|template| graph.cycle_from(template, &mut done))
     }
 
-    /// Renders a template with values.
+    /// Renders a template with values, which are printed as they are.
     ///
     /// `missing` is about plain templates; in a jinja template a missing value is always an error.
     pub fn render(
@@ -188,13 +202,44 @@ impl TemplateSet {
         values: Values<'_>,
         missing: Missing,
     ) -> Result<Rendered, Error> {
+        self.render_on(template, values, missing, &Terms::default())
+    }
+
+    /// Renders a template of a recipe, in which values make no structure.
+    pub(crate) fn render_safe(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        missing: Missing,
+        rights: Rights<'_>,
+    ) -> Result<Rendered, Error> {
+        let terms = Terms {
+            safety: Safety::Safe {
+                prepared: rights.prepared,
+                tags: self.tags(template),
+                raw: rights.raw,
+            },
+            mounts: rights.mounts.clone(),
+        };
+        self.render_on(template, values, missing, &terms)
+    }
+
+    fn render_on(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        missing: Missing,
+        terms: &Terms,
+    ) -> Result<Rendered, Error> {
         if template.language == Language::Jinja {
-            return self.render_jinja(template, values);
+            return self.render_jinja(template, values, terms);
         }
         if missing == Missing::Error {
-            strict(template, values)?;
+            check_all_there(template, values)?;
         }
-        Ok(render_plain(
+        let page = Page::new(terms.safety.clone());
+        Ok(fill_plain(
+            page,
             &template.body,
             values,
             template.declared(),
@@ -202,18 +247,44 @@ impl TemplateSet {
         ))
     }
 
-    fn render_jinja(&self, template: &Template, values: Values<'_>) -> Result<Rendered, Error> {
+    /// Returns the error for the first place at which a template, or one that it pulls in, prints a value as it is.
+    pub(crate) fn raw_in(&self, template: &Template) -> Option<Error> {
+        let reached = Graph::new(&self.templates).reach(template)?;
+        let jinja = reached.into_iter();
+        let mut jinja = jinja.filter(|template| template.language == Language::Jinja);
+        jinja.find_map(|template| {
+            let line = jinja::raw_line(template.body.text())?;
+            let error = Error::new(ErrorKind::BadRecipe, RAW);
+            Some(error.at(&template.file, template.line_of(line)))
+        })
+    }
+
+    /// Returns the tags that the templates have, and a template that need not be one of them.
+    fn tags(&self, template: &Template) -> Arc<BTreeSet<String>> {
+        let own = self.tags.get_or_init(|| {
+            let bodies = self.templates.iter();
+            let tags = bodies.flat_map(|template| strict::tag_names(template.body.text()));
+            Arc::new(tags.map(str::to_owned).collect())
+        });
+        let more = strict::tag_names(template.body.text());
+        let more: BTreeSet<String> = more.map(str::to_owned).collect();
+        if more.is_subset(own) {
+            return Arc::clone(own);
+        }
+        Arc::new(own.union(&more).cloned().collect())
+    }
+
+    fn render_jinja(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        terms: &Terms,
+    ) -> Result<Rendered, Error> {
         let graph = Graph::new(&self.templates);
         if let Some(error) = graph.cycle_from(template, &mut BTreeSet::new()) {
             return Err(error);
         }
-        let text = self.engine().render(template, values)?;
-        let body = Traced::transformed(
-            text,
-            &template.source,
-            template.source.len,
-            Transform::Rendered,
-        );
+        let (body, omissions) = self.engine().render(template, values, terms)?;
         let unused = match graph.lookups(template) {
             Some(used) => values
                 .map
@@ -228,14 +299,13 @@ impl TemplateSet {
             missing: Vec::new(),
             prose: Vec::new(),
             unused,
+            omissions,
         })
     }
 
     pub(super) fn engine(&self) -> Engine<'_> {
         Engine {
-            environment: self
-                .environment
-                .get_or_init(|| jinja::environment(&self.templates)),
+            compiled: self.compiled.get_or_init(|| Compiled::new(&self.templates)),
             templates: &self.templates,
         }
     }
@@ -243,7 +313,7 @@ impl TemplateSet {
 
 /// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose
 /// needs none.
-fn strict(template: &Template, values: Values<'_>) -> Result<(), Error> {
+fn check_all_there(template: &Template, values: Values<'_>) -> Result<(), Error> {
     let defaults = defaults_by_name(&template.variables);
     let has = |name: &str| {
         defaults.contains_key(name)

@@ -22,6 +22,27 @@ impl Traced {
         out
     }
 
+    /// Returns the text in pieces, cut at places that are in order.
+    ///
+    /// Halving, because cutting a span costs as much as counting the lines before the cut: from left to right, many
+    /// cuts in one long text would cost the square of it.
+    pub(crate) fn cut(&self, places: &[usize]) -> Vec<Self> {
+        let mut pieces = Vec::with_capacity(places.len() + 1);
+        self.cut_into(0, places, &mut pieces);
+        pieces
+    }
+
+    fn cut_into(&self, base: usize, places: &[usize], pieces: &mut Vec<Self>) {
+        let (before, rest) = places.split_at(places.len() / 2);
+        let Some((place, after)) = rest.split_first() else {
+            pieces.push(self.clone());
+            return;
+        };
+        let at = place - base;
+        self.slice(0..at).cut_into(base, before, pieces);
+        self.slice(at..self.len()).cut_into(*place, after, pieces);
+    }
+
     /// Returns one link for the whole text: to all of the first origin that it has, or to something derived.
     fn link(&self, shown: &str, transform: Transform) -> Link {
         let mut links = self.spans.iter().filter_map(|span| span.link.as_ref());

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::input::RunInput;
+pub(crate) use self::paths::relative as relative_path;
+
 use self::lines::{Entry, Lines, block};
 use super::{Piece, Prepared};
 use crate::scope::ScopeGlobs;
