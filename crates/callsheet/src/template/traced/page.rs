@@ -43,21 +43,30 @@ impl Safety {
         }
     }
 
-    /// Returns a value as part of a JSON string, in which the tags of the templates begin with an escape.
+    /// Returns a value as part of a JSON string; what would begin a tag of the templates, or a line for any reader, is an
+    /// escape in it.
     pub(super) fn in_json(&self, value: &Traced) -> Traced {
-        let mut out = Traced::with_capacity(value.len());
-        let behind = self.tags("", value.text());
-        let signs = behind
+        let text = value.text();
+        let mut signs: Vec<usize> = self.tags("", text);
+        signs = signs
             .iter()
-            .filter_map(|at| value.text()[..*at].rfind('<'));
-        let cuts: Vec<usize> = signs.flat_map(|at| [at, at + 1]).collect();
+            .filter_map(|at| text[..*at].rfind('<'))
+            .collect();
+        let breaks = text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']);
+        signs.extend(breaks.map(|(at, _)| at));
+        signs.sort_unstable();
+        signs.dedup();
+        let ends = |at: &usize| text[*at..].chars().next().map_or(0, char::len_utf8);
+        let cuts: Vec<usize> = signs.iter().flat_map(|at| [*at, at + ends(at)]).collect();
+        let mut out = Traced::with_capacity(value.len());
         for (nth, piece) in value.cut(&cuts).iter().enumerate() {
             if nth % 2 == 0 {
                 out.push(&piece.json_escaped());
-            } else {
-                let parts = [(0..piece.len(), "\\u003c".to_owned())];
-                out.push(&piece.replaced(&parts, Transform::JsonString));
+                continue;
             }
+            let sign = piece.text().chars().next().map_or(0, u32::from);
+            let parts = [(0..piece.len(), format!("\\u{sign:04x}"))];
+            out.push(&piece.replaced(&parts, Transform::JsonString));
         }
         out
     }

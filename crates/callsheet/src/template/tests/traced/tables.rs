@@ -230,6 +230,11 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
         "</task>",
         "<task>{\"a\": \"\\u003c/task>\"} \"\\u003c/task>\" <\\/task></task>",
     ),
+    (
+        "{\"a\": \"{{ v }}\"}",
+        "\u{2028}## x",
+        "{\"a\": \"\\u2028## x\"}",
+    ),
     // What was captured is made harmless where it is printed.
     (
         "{% macro m(x) %}## {{ x }}{% endmacro %}{{ m(v) }}",
