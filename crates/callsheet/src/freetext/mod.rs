@@ -97,20 +97,25 @@ fn is_dangerous(kind: Kind, context: Context) -> bool {
 ///
 /// A text that begins with a quote is a JSON string too, so that [`unquote`] always finds the way back.
 pub fn quote(text: &str) -> String {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    if !text.starts_with('"') && !text.contains(odd) {
+    if !text.starts_with('"') && !text.contains(is_odd) {
         return text.to_owned();
     }
-    let quoted = serde_json::Value::from(text).to_string();
-    let mut out = String::with_capacity(quoted.len());
-    for c in quoted.chars() {
-        if odd(c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
+    let escaped: String = text.chars().map(escaped).collect();
+    format!("\"{escaped}\"")
+}
+
+/// Tells whether a character breaks a line for some reader, or does something else that is not seen.
+fn is_odd(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Returns a character as it stands in a JSON string on one line.
+fn escaped(c: char) -> String {
+    let escaped = crate::text::json_escaped(c.encode_utf8(&mut [0; 4]));
+    if escaped.contains(is_odd) {
+        return format!("\\u{:04x}", u32::from(c));
     }
-    out
+    escaped
 }
 
 /// Returns the text as it was before [`quote`].
@@ -136,10 +141,16 @@ pub(crate) fn on_one_line(text: &Traced) -> Traced {
     if quoted == text.text() {
         return text.clone();
     }
-    if text.spans().iter().all(|span| span.link.is_none()) {
-        return Traced::frame(quoted);
-    }
-    text.replaced(&[(0..text.len(), quoted)], Transform::JsonString)
+    let escapes = text.text().char_indices().filter_map(|(at, c)| {
+        let escape = escaped(c);
+        let same = escape.chars().eq([c]);
+        (!same).then(|| (at..at + c.len_utf8(), escape))
+    });
+    let escapes: Vec<_> = escapes.collect();
+    let mut out = Traced::frame("\"");
+    out.push(&text.replaced(&escapes, Transform::JsonString));
+    out.push_frame("\"");
+    out
 }
 
 #[cfg(test)]
