@@ -59,7 +59,8 @@ fn rendered(body: &str, given: Value, safe: bool) -> Result<Rendered, String> {
     let template = set.get("t").unwrap();
     let mounts = Mounts::new().with(Mount::Project, "/srv/shop");
     let rights = Rights {
-        prepared: &[],
+        harmless: &[],
+        traces: &Arc::default(),
         raw: false,
         mounts: &mounts,
     };
