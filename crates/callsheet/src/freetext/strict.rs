@@ -50,32 +50,34 @@ pub(crate) fn in_block(value: &str, items: bool, tangled: bool) -> Vec<usize> {
     found.collect()
 }
 
-/// Returns where backslashes go in a value that stands in a code block, so that no line of it closes one.
-pub(crate) fn in_fence(value: &str) -> Vec<usize> {
+/// Returns where backslashes go in a value that stands in a code block, so that no line of it closes one where it is not
+/// `longer` than all that are in it; for readers that go line by line, no line is a heading of the recipe's level either.
+pub(crate) fn in_fence(value: &str, longer: bool) -> Vec<usize> {
     let found = lines(value).filter_map(|line| {
         let special = line.special(value)?;
-        matches!(special.kind, Kind::Fence { .. }).then_some(special.sign)
+        let closes = matches!(special.kind, Kind::Fence { .. }) && !longer;
+        let forges = super::is_dangerous(special.kind, Context::Code) || special.escapes > 0;
+        (closes || forges).then_some(special.sign)
     });
     found.collect()
 }
 
-/// Returns where backslashes go so that a value has none of these tags, opening or closing.
-pub(crate) fn tags(value: &str, names: &BTreeSet<String>) -> Vec<usize> {
-    let mut found = Vec::new();
+/// Returns where backslashes go so that a value has none of these tags, opening or closing; `open` is what values before
+/// it have of a tag.
+pub(crate) fn tags(open: &str, value: &str, names: &BTreeSet<String>) -> Vec<usize> {
     if names.is_empty() {
-        return found;
+        return Vec::new();
     }
-    for at in memchr::memchr_iter(b'<', value.as_bytes()) {
-        let inner = value[at + 1..].trim_start_matches('\\');
-        let inner = inner
-            .strip_prefix('/')
-            .unwrap_or(inner)
-            .trim_start_matches('\\');
-        if names.contains(tag_name(inner)) {
-            found.push(at + 1);
-        }
-    }
-    found
+    let text = format!("{open}{value}");
+    let signs = memchr::memchr_iter(b'<', text.as_bytes());
+    let found = signs.filter_map(|at| {
+        let inner = text[at + 1..].trim_start_matches('\\');
+        let escapes = text.len() - at - 1 - inner.len();
+        let inner = inner.strip_prefix('/').unwrap_or(inner);
+        let is_tag = names.contains(tag_name(inner.trim_start_matches('\\')));
+        is_tag.then(|| (at + 1 + escapes).saturating_sub(open.len()))
+    });
+    found.collect()
 }
 
 /// Returns the name that a text begins with, as tags have them.
@@ -156,16 +158,15 @@ fn unfinished(line: &str, own: usize) -> Option<Sign> {
     })
 }
 
-/// Returns where the sign of a tag stands, and how many backslashes are before it.
+/// Returns where the name of a tag stands, and how many backslashes are before it.
+///
+/// They go behind the `<`, so that who looks for the tag as a text does not find it either.
 fn tag(rest: &str) -> Option<(usize, usize)> {
-    let bare = rest.trim_start_matches('\\');
-    let escapes = rest.len() - bare.len();
-    let mut chars = bare.chars();
-    let begins = chars.next() == Some('<')
-        && chars
-            .next()
-            .is_some_and(|c| c.is_ascii_alphabetic() || c == '/');
-    begins.then_some((escapes, escapes))
+    let inner = rest.strip_prefix('<')?;
+    let bare = inner.trim_start_matches('\\');
+    let escapes = inner.len() - bare.len();
+    let begins = bare.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    begins.then_some((1 + escapes, escapes))
 }
 
 /// Returns where the first sign of a rule stands: three or more of one sign, and blanks.
@@ -268,8 +269,8 @@ mod tests {
             ("", 0, "12. x", Some(2)),
             ("", 0, "> x", Some(0)),
             ("", 0, "* * *", Some(0)),
-            ("", 0, "<div>", Some(0)),
-            ("", 0, "</x>", Some(0)),
+            ("", 0, "<div>", Some(1)),
+            ("", 0, "</x>", Some(1)),
             ("", 0, "<", Some(0)),
             ("", 0, "``", Some(0)),
             ("", 0, "x - y", None),
@@ -289,8 +290,16 @@ mod tests {
     fn blocks_keep_their_lists_unless_they_stand_in_one() {
         let value = "- a\n1. b\n<p>\n***\n## c";
         let with = |items| with(value, &in_block(value, items, false));
-        assert_eq!(with(false), "- a\n1. b\n\\<p>\n\\***\n#\\# c");
-        assert_eq!(with(true), "\\- a\n1\\. b\n\\<p>\n\\***\n#\\# c");
+        assert_eq!(with(false), "- a\n1. b\n<\\p>\n\\***\n#\\# c");
+        assert_eq!(with(true), "\\- a\n1\\. b\n<\\p>\n\\***\n#\\# c");
+    }
+
+    #[test]
+    fn a_tag_that_two_values_make_is_undone() {
+        let names = BTreeSet::from(["task".to_owned()]);
+        assert_eq!(tags("<", "/task>", &names), [0]);
+        assert_eq!(tags("</ta", "sk>", &names), [0]);
+        assert_eq!(tags("<\\/", "task>", &names), [0]);
     }
 
     #[test]
@@ -298,7 +307,7 @@ mod tests {
         let names = BTreeSet::from(["task".to_owned()]);
         let value = "a </task> <task id=\"1\"> <tasks> <\\/task> Vec<task>";
         assert_eq!(
-            with(value, &tags(value, &names)),
+            with(value, &tags("", value, &names)),
             "a <\\/task> <\\task id=\"1\"> <tasks> <\\\\/task> Vec<\\task>"
         );
     }

@@ -97,7 +97,8 @@ fn fence(state: &mut State<'_, '_>, value: &Value, language: Option<&str>) -> Re
     }
     let mut out = Traced::with_capacity(text.len() + 2 * signs.len());
     out.push_frame(&format!("{signs}{language}\n"));
-    out.push(text.body());
+    let places = strict::in_fence(text.as_str(), true);
+    out.push(&with_backslashes(text.body(), &places));
     out.push_frame(if text.as_str().ends_with('\n') {
         ""
     } else {
@@ -180,7 +181,7 @@ fn json(state: &mut State<'_, '_>, value: &Value) -> Result<Value, Error> {
     paid(state, value)?;
     let mut out = Traced::new();
     as_json(state, value, &mut out);
-    made(state, harmless(out))
+    made(state, Text::new(out, Kind::Json))
 }
 
 fn as_json(state: &mut State<'_, '_>, value: &Value, out: &mut Traced) {
@@ -216,7 +217,8 @@ fn as_json(state: &mut State<'_, '_>, value: &Value, out: &mut Traced) {
 fn json_text(state: &mut State<'_, '_>, value: &Value, out: &mut Traced) {
     let text = text_of(state, value);
     out.push_frame("\"");
-    out.push(&text.body().json_escaped());
+    let safety = Rendering::of(state).given.safety.clone();
+    out.push(&safety.in_json(text.body()));
     out.push_frame("\"");
 }
 

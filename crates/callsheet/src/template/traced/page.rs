@@ -35,6 +35,33 @@ impl Safety {
         }
     }
 
+    /// Returns where backslashes go so that a value has no tag of the templates; `open` is what values before it have.
+    fn tags(&self, open: &str, value: &str) -> Vec<usize> {
+        match self {
+            Self::Safe { tags, .. } => strict::tags(open, value, tags),
+            Self::Verbatim => Vec::new(),
+        }
+    }
+
+    /// Returns a value as part of a JSON string, in which the tags of the templates begin with an escape.
+    pub(super) fn in_json(&self, value: &Traced) -> Traced {
+        let mut out = Traced::with_capacity(value.len());
+        let behind = self.tags("", value.text());
+        let signs = behind
+            .iter()
+            .filter_map(|at| value.text()[..*at].rfind('<'));
+        let cuts: Vec<usize> = signs.flat_map(|at| [at, at + 1]).collect();
+        for (nth, piece) in value.cut(&cuts).iter().enumerate() {
+            if nth % 2 == 0 {
+                out.push(&piece.json_escaped());
+            } else {
+                let parts = [(0..piece.len(), "\\u003c".to_owned())];
+                out.push(&piece.replaced(&parts, Transform::JsonString));
+            }
+        }
+        out
+    }
+
     /// Tells whether values may be printed as they are.
     pub(super) fn allows_raw(&self) -> bool {
         matches!(self, Self::Verbatim | Self::Safe { raw: true, .. })
@@ -86,7 +113,7 @@ impl Page {
             match kind {
                 Kind::Own => self.own(piece),
                 Kind::Value => self.value(piece),
-                Kind::Harmless | Kind::Attribute => self.harmless(piece, kind),
+                Kind::Harmless | Kind::Attribute | Kind::Json => self.harmless(piece, kind),
             }
         }
     }
@@ -127,7 +154,12 @@ impl Page {
             (Place::Attribute { .. } | Place::Json | Place::Fence | Place::Info, _) => {
                 self.made_harmless(text, place)
             }
-            _ => text.clone(),
+            (_, Kind::Json) => text.clone(),
+            _ => {
+                let mut places = self.safety.tags(&self.scene.open, text.text());
+                places.retain(|at| !text.text()[..*at].ends_with('\\'));
+                with_backslashes(text, &places)
+            }
         };
         self.scene.value(done.text());
         self.out.push(&done);
@@ -144,7 +176,7 @@ impl Page {
 
     fn made_harmless(&self, value: &Traced, place: Place) -> Traced {
         match place {
-            Place::Json => return value.json_escaped(),
+            Place::Json => return self.safety.in_json(value),
             Place::Attribute { quoted } => return attribute(value, quoted),
             Place::Info => return info(value),
             Place::Line | Place::Block { .. } | Place::Fence => {}
@@ -156,16 +188,15 @@ impl Page {
         let text = line.text();
         let mut places = match place {
             Place::Block { items, tangled } => strict::in_block(text, items, tangled),
-            Place::Fence => strict::in_fence(text),
+            Place::Fence => strict::in_fence(text, false),
             _ => {
                 let sign = strict::in_line(&self.scene.head, self.scene.own, text);
                 sign.into_iter().collect()
             }
         };
-        if let Safety::Safe { tags, .. } = &self.safety {
-            places.extend(strict::tags(text, tags));
-            places.sort_unstable();
-        }
+        places.extend(self.safety.tags(&self.scene.open, text));
+        places.sort_unstable();
+        places.dedup();
         with_backslashes(&line, &places)
     }
 }
@@ -189,8 +220,10 @@ pub(super) fn attribute(value: &Traced, quoted: bool) -> Traced {
 
 /// Returns a value as the language of a code block: it stays on its line and does not undo the fence.
 fn info(value: &Traced) -> Traced {
-    escaped(&on_one_line(value), |c| {
-        (c == '`').then(|| "&#96;".to_owned())
+    escaped(&on_one_line(value), |c| match c {
+        '`' => Some("&#96;".to_owned()),
+        '<' => Some("&lt;".to_owned()),
+        _ => None,
     })
 }
 

@@ -40,6 +40,8 @@ pub(super) struct Scene {
     pub(super) head: String,
     /// How much of that is the recipe's own, before any value.
     pub(super) own: usize,
+    /// What the values before have of a tag.
+    pub(super) open: String,
     line: Line,
     fence: Option<Fence>,
     tag: Option<Tag>,
@@ -104,6 +106,7 @@ impl Scene {
 
     /// Goes on behind text of the recipe.
     pub(super) fn own(&mut self, text: &str) {
+        self.open.clear();
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             if c == '\n' {
@@ -128,6 +131,12 @@ impl Scene {
             self.head.clear();
             self.own = 0;
             self.line.long = false;
+        }
+        self.open.push_str(text);
+        let sign = self.open.rfind('<').unwrap_or(self.open.len());
+        self.open.drain(..sign);
+        if self.open.len() > HEAD || self.open.contains(['>', '\n', ' ']) {
+            self.open.clear();
         }
         self.line.has_value = true;
         self.escaped = false;

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Harmless,
     /// A value that a filter made harmless for an attribute already.
     Attribute,
+    /// A value that a filter has written as JSON.
+    Json,
 }
 
 /// A traced text in runs.
@@ -88,7 +90,7 @@ impl Text {
                 continue;
             }
             let kind = match kind {
-                Kind::Harmless | Kind::Attribute if part != run => Kind::Value,
+                Kind::Harmless | Kind::Attribute | Kind::Json if part != run => Kind::Value,
                 kind => kind,
             };
             out.end_run(part.end - range.start, kind);

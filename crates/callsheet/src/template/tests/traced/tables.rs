@@ -147,7 +147,7 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
     ("{{ v }} rest", "1. x", "1\\. x rest"),
     ("{{ v }} rest", "```", "\\``` rest"),
     ("{{ v }} rest", "--- end ---", "--\\- end --- rest"),
-    ("{{ v }} rest", "<div>", "\\<div> rest"),
+    ("{{ v }} rest", "<div>", "<\\div> rest"),
     ("{{ v }}{{ v }}", "#", "\\##"),
     ("{{ v }}{{ v }}!", "<", "\\<<!"),
     // In a list.
@@ -175,7 +175,7 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
     (
         "a\n\n{{ v }}\n\nb",
         "--- begin x ---\n<div>\n<!--",
-        "a\n\n--\\- begin x ---\n\\<div>\n\\<!--\n\nb",
+        "a\n\n--\\- begin x ---\n<\\div>\n\\<!--\n\nb",
     ),
     (
         "a\n{%- if v %}\n{{ v }}\n{%- endif %}\nb",
@@ -191,7 +191,7 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
     (
         "```\n{{ v }}\n```",
         "a\n```\n## b",
-        "```\na\n\\```\n## b\n```",
+        "```\na\n\\```\n#\\# b\n```",
     ),
     ("```\n{{ v }}\n```", "- a\n# b", "```\n- a\n# b\n```"),
     ("```{{ v }}\nx\n```", "rust`", "```rust&#96;\nx\n```"),
@@ -224,6 +224,11 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
         "```json\n{\"a\": \"{{ v }}\"}\n```",
         "\"}\n```",
         "```json\n{\"a\": \"\\\"}\\n```\"}\n```",
+    ),
+    (
+        "<task>{\"a\": \"{{ v }}\"} {{ v|json }} {{ v|line }}</task>",
+        "</task>",
+        "<task>{\"a\": \"\\u003c/task>\"} \"\\u003c/task>\" <\\/task></task>",
     ),
     // What was captured is made harmless where it is printed.
     (
