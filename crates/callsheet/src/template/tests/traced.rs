@@ -2,6 +2,8 @@
 
 mod tables;
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
