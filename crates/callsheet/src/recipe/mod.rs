@@ -192,8 +192,8 @@ impl Recipe {
 
     /// Fails for fields of an input that nothing in the recipe uses, and for values of which it can make nothing.
     pub(crate) fn check_use(&self, input: &Value) -> Result<(), Error> {
-        // What a preparation reads has a schema; one that is closed has found everything.
-        if self.prepare != Preparation::None && self.schema.is_closed() {
+        // What functions read has a schema; one that is closed has found everything.
+        if !self.prepare.is_empty() && self.schema.is_closed() {
             return Ok(());
         }
         let uses = self.uses.get_or_init(|| Uses::of(self));

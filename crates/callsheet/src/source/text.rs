@@ -82,7 +82,8 @@ fn render(
         world.recipe.missing
     };
     let rights = Rights {
-        prepared: world.recipe.prepare.adds(),
+        harmless: &world.recipe.prepare.harmless(),
+        traces: world.traces,
         raw: layer.raw,
         mounts: &mounts(world),
     };

@@ -1,7 +1,7 @@
 //! Renders the jinja language: strict undefined values, no escaping, no way out of the set, an end in sight.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
@@ -119,6 +119,8 @@ fn number(key: &str) -> Option<usize> {
 pub(super) struct Terms {
     pub(super) safety: Safety,
     pub(super) mounts: Mounts,
+    /// Where texts came from that functions made, by the paths of their fields.
+    pub(super) traces: Arc<BTreeMap<String, Traced>>,
 }
 
 /// Compiles the templates of a set, and renders one of them.
@@ -211,6 +213,7 @@ impl Engine<'_> {
             safety: task.terms.safety.clone(),
             figures,
             mounts: task.terms.mounts.clone(),
+            traces: Arc::clone(&task.terms.traces),
             ..Given::default()
         };
         let compiled = environment.get_template(&name).map_err(error)?;

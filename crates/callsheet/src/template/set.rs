@@ -16,6 +16,7 @@ use super::traced::{Page, RAW, Safety};
 use crate::freetext::strict;
 use crate::mounts::Mounts;
 use crate::text::value_text;
+use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// The templates of one folder as they were when it was read.
@@ -45,8 +46,10 @@ pub struct TemplateSet {
 /// What a recipe lets its templates do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights<'a> {
-    /// The fields that a preparation of ours has made harmless already.
-    pub(crate) prepared: &'static [&'static str],
+    /// The fields in which every text is fit for a line already.
+    pub(crate) harmless: &'a [&'static str],
+    /// Where texts came from that functions made, by the paths of their fields.
+    pub(crate) traces: &'a Arc<BTreeMap<String, Traced>>,
     /// Whether values may be printed as they are.
     pub(crate) raw: bool,
     /// The real folders that have names.
@@ -215,11 +218,12 @@ impl TemplateSet {
     ) -> Result<Rendered, Error> {
         let terms = Terms {
             safety: Safety::Safe {
-                prepared: rights.prepared,
+                harmless: rights.harmless.into(),
                 tags: self.tags(template),
                 raw: rights.raw,
             },
             mounts: rights.mounts.clone(),
+            traces: Arc::clone(rights.traces),
         };
         self.render_on(template, values, missing, &terms)
     }

@@ -2,6 +2,8 @@
 
 mod tables;
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -57,7 +59,8 @@ fn rendered(body: &str, given: Value, safe: bool) -> Result<Rendered, String> {
     let template = set.get("t").unwrap();
     let mounts = Mounts::new().with(Mount::Project, "/srv/shop");
     let rights = Rights {
-        prepared: &[],
+        harmless: &[],
+        traces: &Arc::default(),
         raw: false,
         mounts: &mounts,
     };

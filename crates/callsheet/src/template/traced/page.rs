@@ -16,8 +16,8 @@ pub(crate) enum Safety {
     Verbatim,
     /// They make no structure.
     Safe {
-        /// The fields that a preparation of ours has made harmless already.
-        prepared: &'static [&'static str],
+        /// The fields in which every text is fit for a line already.
+        harmless: Arc<[&'static str]>,
         /// The tags that the templates have.
         tags: Arc<BTreeSet<String>>,
         /// Whether the recipe may print values as they are.
@@ -30,7 +30,7 @@ impl Safety {
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         let first = path.split(['.', '[']).next().unwrap_or(path);
         match self {
-            Self::Safe { prepared, .. } if prepared.contains(&first) => Kind::Harmless,
+            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Harmless,
             _ => Kind::Value,
         }
     }

@@ -62,7 +62,7 @@ pub(crate) struct Given {
     /// What stands before a name to make the path of its field.
     pub(crate) prefix: String,
     /// Texts that know where they came from, by the paths of the fields in which they stand.
-    pub(crate) traces: BTreeMap<String, Traced>,
+    pub(crate) traces: Arc<BTreeMap<String, Traced>>,
     /// The templates, by their numbers.
     pub(crate) sources: Vec<Arc<SourceText>>,
     /// What values may do.
