@@ -11,6 +11,8 @@ mod fences;
 mod line;
 pub(crate) mod strict;
 
+use std::borrow::Cow;
+
 use crate::trace::{Traced, Transform};
 
 use self::fences::Context;
@@ -59,12 +61,7 @@ pub(crate) fn neutralised(text: &Traced) -> Traced {
 
 /// Returns the text with a backslash at each of these places, in order; they are frame.
 pub(crate) fn with_backslashes(text: &Traced, places: &[usize]) -> Traced {
-    let mut out = Traced::with_capacity(text.len() + places.len());
-    for (nth, piece) in text.cut(places).iter().enumerate() {
-        out.push_frame(if nth > 0 { "\\" } else { "" });
-        out.push(piece);
-    }
-    out
+    text.with_frames(places, "\\")
 }
 
 /// Returns where backslashes go, in order.
@@ -97,11 +94,16 @@ fn is_dangerous(kind: Kind, context: Context) -> bool {
 ///
 /// A text that begins with a quote is a JSON string too, so that [`unquote`] always finds the way back.
 pub fn quote(text: &str) -> String {
-    if !text.starts_with('"') && !text.contains(is_odd) {
+    if is_one_line(text) {
         return text.to_owned();
     }
     let escaped: String = text.chars().map(escaped).collect();
     format!("\"{escaped}\"")
+}
+
+/// Tells whether [`quote`] leaves a text as it is.
+fn is_one_line(text: &str) -> bool {
+    !text.starts_with('"') && !text.contains(is_odd)
 }
 
 /// Tells whether a character breaks a line for some reader, or does something else that is not seen.
@@ -128,29 +130,25 @@ pub fn unquote(text: &str) -> String {
 
 /// Returns a value as part of a line, each byte with its origin: quoted where needed, and harmless.
 pub(crate) fn inline(text: &Traced) -> Traced {
-    let line = on_one_line(text);
-    if line.text() == text.text() {
-        return neutralised(text);
+    match on_one_line(text) {
+        Cow::Borrowed(text) => neutralised(text),
+        Cow::Owned(quoted) => quoted,
     }
-    line
 }
 
 /// Returns a text on one line, as [`quote`] does it, each byte with its origin.
-pub(crate) fn on_one_line(text: &Traced) -> Traced {
-    let quoted = quote(text.text());
-    if quoted == text.text() {
-        return text.clone();
+pub(crate) fn on_one_line(text: &Traced) -> Cow<'_, Traced> {
+    if is_one_line(text.text()) {
+        return Cow::Borrowed(text);
     }
-    let escapes = text.text().char_indices().filter_map(|(at, c)| {
-        let escape = escaped(c);
-        let same = escape.chars().eq([c]);
-        (!same).then(|| (at..at + c.len_utf8(), escape))
-    });
+    let signs = text.text().char_indices();
+    let signs = signs.filter(|(_, c)| matches!(c, '"' | '\\') || is_odd(*c));
+    let escapes = signs.map(|(at, c)| (at..at + c.len_utf8(), escaped(c)));
     let escapes: Vec<_> = escapes.collect();
     let mut out = Traced::frame("\"");
     out.push(&text.replaced(&escapes, Transform::JsonString));
     out.push_frame("\"");
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -23,9 +23,33 @@ struct Sign {
 
 /// Returns where a backslash goes in a value of one line, behind `before`, of which the first `own` bytes are the recipe's.
 pub(crate) fn in_line(before: &str, own: usize, value: &str) -> Option<usize> {
+    if begins_with_a_word(before, own, value) {
+        return None;
+    }
     let line = format!("{before}{value}");
     let sign = sign(&line, own, true).or_else(|| unfinished(&line, own))?;
     Some(sign.at.saturating_sub(before.len()))
+}
+
+/// Tells whether a line begins with a word, behind list items and quote signs of the recipe, so that no sign is at its start.
+fn begins_with_a_word(before: &str, own: usize, value: &str) -> bool {
+    let mut rest = before.trim_start_matches(is_space);
+    loop {
+        let begins = if rest.is_empty() {
+            value.trim_start_matches(is_space)
+        } else {
+            rest
+        };
+        let first = begins.chars().next();
+        if first.is_none_or(|c| c.is_ascii_alphabetic() || !c.is_ascii()) {
+            return first.is_some();
+        }
+        let is_own = before.len() - rest.len() < own;
+        let Some(sign) = container(rest).filter(|_| is_own) else {
+            return false;
+        };
+        rest = rest[sign..].trim_start_matches(is_space);
+    }
 }
 
 /// Returns where backslashes go in a value of several lines; `items` tells whether list items are dangerous, and
@@ -65,7 +89,8 @@ pub(crate) fn in_fence(value: &str, longer: bool) -> Vec<usize> {
 /// Returns where backslashes go so that a value has none of these tags, opening or closing; `open` is what values before
 /// it have of a tag.
 pub(crate) fn tags(open: &str, value: &str, names: &BTreeSet<String>) -> Vec<usize> {
-    if names.is_empty() {
+    let none = open.is_empty() && memchr::memchr(b'<', value.as_bytes()).is_none();
+    if names.is_empty() || none {
         return Vec::new();
     }
     let text = format!("{open}{value}");
@@ -219,6 +244,7 @@ impl Fence {
 
 /// Returns the fence that a line is.
 pub(crate) fn fence(line: &str) -> Option<Fence> {
+    memchr::memchr2(b'`', b'~', line.as_bytes())?;
     let special = lines(line).next()?.special(line)?;
     match special.kind {
         Kind::Fence {
@@ -313,6 +339,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_line_that_begins_with_a_word_has_no_sign(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "#", "- ", "-", "1", ". ", "> ", "* ", "_", "<", "a", "é", "\\", "```", " ", "---", "=",
+            ]), 0..10),
+            cuts in any::<[prop::sample::Index; 2]>(),
+        ) {
+            let line = parts.concat();
+            let ends: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
+            let mut cuts = cuts.map(|cut| *cut.get(&ends));
+            cuts.sort_unstable();
+            let [own, before] = cuts;
+            if begins_with_a_word(&line[..before], own, &line[before..]) {
+                prop_assert!(sign(&line, own, true).is_none());
+                prop_assert!(unfinished(&line, own).is_none());
+            }
+        }
+
         #[test]
         fn a_block_comes_back_as_it_was(
             parts in prop::collection::vec(prop::sample::select(vec![

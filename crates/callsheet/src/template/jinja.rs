@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -15,6 +15,7 @@ use super::file::Template;
 use super::includes::names;
 use super::numbers::{Digits, Figures};
 use super::plain::{Values, defaults_by_name};
+use super::set::Reached;
 use super::traced::{self, Given, Rendering, Safety, SourceText};
 use crate::mounts::Mounts;
 use crate::omission::Omission;
@@ -42,6 +43,8 @@ const GUEST: &str = "\0guest";
 pub(super) struct Compiled {
     environment: Environment<'static>,
     sources: Vec<Arc<SourceText>>,
+    /// What is known of each template with all that it pulls in.
+    reached: Vec<OnceLock<Reached>>,
 }
 
 impl Compiled {
@@ -75,6 +78,7 @@ impl Compiled {
         Self {
             environment,
             sources,
+            reached: templates.iter().map(|_| OnceLock::new()).collect(),
         }
     }
 }
@@ -132,7 +136,7 @@ pub(super) struct Engine<'a> {
 /// The values of a rendering, and on which terms it prints them.
 struct Task<'a> {
     template: &'a Template,
-    values: &'a Map<String, Value>,
+    values: &'a Context<'a>,
     prefix: &'a str,
     terms: &'a Terms,
 }
@@ -145,7 +149,7 @@ impl Engine<'_> {
         values: Values<'_>,
         terms: &Terms,
     ) -> Result<(Traced, Vec<Omission>), Error> {
-        let context = context(template, values);
+        let context = Context::new(template, values.map);
         let task = Task {
             template,
             values: &context,
@@ -153,7 +157,7 @@ impl Engine<'_> {
             terms,
         };
         let plain = self.run(&task, |_| Digits::Counted, Figures::default())?;
-        if Figures::of(context.values()).is_empty() {
+        if Figures::of(context.iter().map(|(_, field)| field)).is_empty() {
             return Ok(plain);
         }
         let given = |names: &[&str], digits| {
@@ -183,6 +187,16 @@ impl Engine<'_> {
         self.run(&task, given(&printed, Digits::Written), figures)
     }
 
+    /// Returns the place for what is known of a template of the set.
+    pub(super) fn reached(&self, template: &Template) -> Option<&OnceLock<Reached>> {
+        self.compiled.reached.get(self.position(template)?)
+    }
+
+    fn position(&self, template: &Template) -> Option<usize> {
+        let same = |other: &Template| std::ptr::eq(other, template) || other == template;
+        self.templates.iter().position(same)
+    }
+
     fn run(
         &self,
         task: &Task<'_>,
@@ -192,9 +206,8 @@ impl Engine<'_> {
         let template = task.template;
         let error = |error: minijinja::Error| self.error(&error, template);
         let mut sources = self.compiled.sources.clone();
-        let found = self.templates.iter().position(|other| other == template);
         let mut guest;
-        let (environment, name) = if let Some(at) = found {
+        let (environment, name) = if let Some(at) = self.position(template) {
             (&self.compiled.environment, key(at))
         } else {
             guest = self.compiled.environment.clone();
@@ -205,7 +218,7 @@ impl Engine<'_> {
             sources.push(source);
             (&guest, GUEST.to_owned())
         };
-        let (fields, known) = traced::context(task.values, task.prefix, digits);
+        let (fields, known) = traced::context(task.values.iter(), task.prefix, digits);
         let given = Given {
             known,
             prefix: task.prefix.to_owned(),
@@ -230,13 +243,17 @@ impl Engine<'_> {
         let Some(path) = path.and_then(|path| path.strip_prefix('`')) else {
             return told;
         };
-        let (mut fields, mut name) = (Some(task.values), path);
-        while let Some((step, rest)) = name.split_once('.') {
-            fields = fields.and_then(|fields| fields.get(step)?.as_object());
-            name = rest;
-        }
+        let (before, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut steps = before.split('.').filter(|step| !step.is_empty());
         let name = name.to_owned();
-        match fields {
+        let Some(first) = steps.next() else {
+            let names = task.values.iter().map(|(name, _)| name);
+            return told.expecting(&name, names);
+        };
+        let mut fields = task.values.iter();
+        let found = fields.find_map(|(name, value)| (name == first).then_some(value));
+        let found = steps.fold(found, |value: Option<&Value>, step| value?.get(step));
+        match found.and_then(Value::as_object) {
             Some(fields) => told.expecting(&name, fields.keys()),
             None => told,
         }
@@ -336,16 +353,27 @@ fn quoted(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// Returns the values a template sees: those given, without nulls, and the defaults of the others.
-fn context(template: &Template, values: Values<'_>) -> Map<String, Value> {
-    let mut context: Map<String, Value> = values
-        .map
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    for (name, default) in defaults_by_name(&template.variables) {
-        context.entry(name).or_insert_with(|| Value::from(default));
+/// The values that a template sees: those given, without nulls, and the defaults of the others.
+struct Context<'a> {
+    given: &'a Map<String, Value>,
+    defaults: Map<String, Value>,
+}
+
+impl<'a> Context<'a> {
+    fn new(template: &Template, given: &'a Map<String, Value>) -> Self {
+        let has = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
+        let defaults = defaults_by_name(&template.variables).into_iter();
+        let missing = defaults.filter(|(name, _)| !has(name));
+        Self {
+            given,
+            defaults: missing
+                .map(|(name, default)| (name.to_owned(), Value::from(default)))
+                .collect(),
+        }
     }
-    context
+
+    fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let given = self.given.iter().filter(|(_, value)| !value.is_null());
+        given.chain(&self.defaults)
+    }
 }

@@ -168,7 +168,7 @@ struct Filler<'a> {
     declared: Option<&'a [Variable]>,
     origin: Option<(Arc<Origin>, usize)>,
     keep: bool,
-    texts: BTreeMap<String, Option<Text>>,
+    texts: BTreeMap<String, Option<Arc<Text>>>,
     missing: Vec<String>,
     prose: Vec<String>,
     page: Page,
@@ -191,7 +191,7 @@ impl Filler<'_> {
 
     fn put(&mut self, hole: &Placeholder, literal: &Traced) {
         if !self.texts.contains_key(&hole.name) {
-            let text = self.text_of(&hole.name);
+            let text = self.text_of(&hole.name).map(Arc::new);
             if text.is_none() {
                 let told = if is_prose(&hole.name, self.declared) {
                     &mut self.prose

@@ -56,6 +56,25 @@ pub(crate) struct Rights<'a> {
     pub(crate) mounts: &'a Mounts,
 }
 
+/// What is known of a jinja template with all that it pulls in.
+#[derive(Clone, Debug)]
+pub(super) struct Reached {
+    /// The error for templates that include each other.
+    cycle: Option<Error>,
+    /// The names that are looked up, where that can be known.
+    lookups: Option<BTreeSet<String>>,
+}
+
+impl Reached {
+    fn of(set: &TemplateSet, template: &Template) -> Self {
+        let graph = Graph::new(&set.templates);
+        Self {
+            cycle: graph.cycle_from(template, &mut BTreeSet::new()),
+            lookups: graph.lookups(template),
+        }
+    }
+}
+
 impl TemplateSet {
     /// Parses the files whose names end in `.md`; never fails, problems are diagnostics.
     pub fn parse(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
@@ -284,12 +303,20 @@ impl TemplateSet {
         values: Values<'_>,
         terms: &Terms,
     ) -> Result<Rendered, Error> {
-        let graph = Graph::new(&self.templates);
-        if let Some(error) = graph.cycle_from(template, &mut BTreeSet::new()) {
-            return Err(error);
+        let engine = self.engine();
+        let found;
+        let reached = match engine.reached(template) {
+            Some(kept) => kept.get_or_init(|| Reached::of(self, template)),
+            None => {
+                found = Reached::of(self, template);
+                &found
+            }
+        };
+        if let Some(error) = &reached.cycle {
+            return Err(error.clone());
         }
-        let (body, omissions) = self.engine().render(template, values, terms)?;
-        let unused = match graph.lookups(template) {
+        let (body, omissions) = engine.render(template, values, terms)?;
+        let unused = match &reached.lookups {
             Some(used) => values
                 .map
                 .keys()

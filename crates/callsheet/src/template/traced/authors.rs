@@ -30,7 +30,7 @@ pub(super) fn install(environment: &mut Environment<'static>) {
         let places = strict::in_block(value.text(), false, false);
         harmless(with_backslashes(value, &places))
     });
-    text("quote", |value| harmless(on_one_line(value)));
+    text("quote", |value| harmless(on_one_line(value).into_owned()));
     text("title", |value| harmless(title(value)));
     environment.add_filter("fence", fence);
     environment.add_filter("attr", attr);

@@ -1,5 +1,6 @@
 //! Where a rendering prints to: own text makes structure, and values are made harmless for the place they stand in.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ pub(crate) struct Page {
     safety: Safety,
     scene: Scene,
     /// A value whose place depends on what follows it.
-    pending: Option<Traced>,
+    pending: Option<Arc<Text>>,
 }
 
 impl Page {
@@ -101,7 +102,7 @@ impl Page {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.out.len() + self.pending.as_ref().map_or(0, Traced::len)
+        self.out.len() + self.pending.as_ref().map_or(0, |value| value.len())
     }
 
     pub(crate) fn finish(mut self) -> Traced {
@@ -110,20 +111,25 @@ impl Page {
     }
 
     /// Adds a text, run by run.
-    pub(crate) fn put(&mut self, text: &Text) {
-        if matches!(self.safety, Safety::Verbatim) {
+    pub(crate) fn put(&mut self, text: &Arc<Text>) {
+        if text.len() == 0 || matches!(self.safety, Safety::Verbatim) {
             self.out.push(text.body());
             return;
         }
-        let ends: Vec<usize> = text.runs().map(|(range, _)| range.end).collect();
-        let cuts = &ends[..ends.len().saturating_sub(1)];
-        let pieces = text.body().cut(cuts);
-        for ((_, kind), piece) in text.runs().zip(&pieces) {
-            match kind {
-                Kind::Own => self.own(piece),
-                Kind::Value => self.value(piece),
-                Kind::Harmless | Kind::Attribute | Kind::Json => self.harmless(piece, kind),
+        let Some(kind) = text.kind() else {
+            for (range, _) in text.runs() {
+                self.put(&Arc::new(text.slice(range)));
             }
+            return;
+        };
+        if kind == Kind::Own {
+            return self.own(text.body());
+        }
+        self.flush(Some(text.as_str()));
+        if kind == Kind::Value {
+            self.pending = Some(Arc::clone(text));
+        } else {
+            self.harmless(text.body(), kind);
         }
     }
 
@@ -138,36 +144,19 @@ impl Page {
         }
     }
 
-    /// Adds a value.
-    fn value(&mut self, text: &Traced) {
-        if text.is_empty() {
-            return;
-        }
-        if matches!(self.safety, Safety::Verbatim) {
-            self.out.push(text);
-            return;
-        }
-        self.flush(Some(text.text()));
-        self.pending = Some(text.clone());
-    }
-
     /// Adds a value that is harmless in most places.
     fn harmless(&mut self, text: &Traced, kind: Kind) {
-        if text.is_empty() {
-            return;
-        }
-        self.flush(Some(text.text()));
         let place = self.scene.place(None);
         let done = match (place, kind) {
-            (Place::Attribute { .. }, Kind::Attribute) => text.clone(),
+            (Place::Attribute { .. }, Kind::Attribute) => Cow::Borrowed(text),
             (Place::Attribute { .. } | Place::Json | Place::Fence | Place::Info, _) => {
                 self.made_harmless(text, place)
             }
-            (_, Kind::Json) => text.clone(),
+            (_, Kind::Json) => Cow::Borrowed(text),
             _ => {
                 let mut places = self.safety.tags(&self.scene.open, text.text());
                 places.retain(|at| !text.text()[..*at].ends_with('\\'));
-                with_backslashes(text, &places)
+                signed(Cow::Borrowed(text), &places)
             }
         };
         self.scene.value(done.text());
@@ -177,22 +166,22 @@ impl Page {
     fn flush(&mut self, next: Option<&str>) {
         if let Some(value) = self.pending.take() {
             let place = self.scene.place(next);
-            let done = self.made_harmless(&value, place);
+            let done = self.made_harmless(value.body(), place);
             self.scene.value(done.text());
             self.out.push(&done);
         }
     }
 
-    fn made_harmless(&self, value: &Traced, place: Place) -> Traced {
+    fn made_harmless<'v>(&self, value: &'v Traced, place: Place) -> Cow<'v, Traced> {
         match place {
-            Place::Json => return self.safety.in_json(value),
-            Place::Attribute { quoted } => return attribute(value, quoted),
-            Place::Info => return info(value),
+            Place::Json => return Cow::Owned(self.safety.in_json(value)),
+            Place::Attribute { quoted } => return Cow::Owned(attribute(value, quoted)),
+            Place::Info => return Cow::Owned(info(value)),
             Place::Line | Place::Block { .. } | Place::Fence => {}
         }
         let line = match place {
             Place::Line => on_one_line(value),
-            _ => value.clone(),
+            _ => Cow::Borrowed(value),
         };
         let text = line.text();
         let mut places = match place {
@@ -206,8 +195,16 @@ impl Page {
         places.extend(self.safety.tags(&self.scene.open, text));
         places.sort_unstable();
         places.dedup();
-        with_backslashes(&line, &places)
+        signed(line, &places)
     }
+}
+
+/// Returns a value with backslashes at some places, which most values do not need.
+fn signed<'v>(value: Cow<'v, Traced>, places: &[usize]) -> Cow<'v, Traced> {
+    if places.is_empty() {
+        return value;
+    }
+    Cow::Owned(with_backslashes(&value, places))
 }
 
 /// Returns a value as part of a tag: it ends neither the tag nor a quoted attribute of it.

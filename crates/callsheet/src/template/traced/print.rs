@@ -1,9 +1,11 @@
 //! What the rewriter puts into the place of everything that a template prints or captures.
 
+use std::sync::Arc;
+
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, State, Value, filters};
 
-use super::rendering::{Rendering, captured, field, name, text_of};
+use super::rendering::{Rendering, captured, field, is_unnamed, name, text_of};
 use super::text::Text;
 use crate::template::bounds::{Site, spend, text_cost};
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -32,7 +34,7 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     environment.add_filter("callsheet.pass", |state: &mut State<'_, '_>, _: Value| {
         let rendering = Rendering::of(state);
         let text = rendering.end().unwrap_or_default();
-        rendering.put(&text).map(|()| false)
+        rendering.put(&Arc::new(text)).map(|()| false)
     });
     environment.add_filter("callsheet.nothing", |_: Value| false);
 }
@@ -40,10 +42,10 @@ pub(super) fn install(environment: &mut Environment<'static>) {
 /// Prints literal text of a template.
 fn say(state: &mut State<'_, '_>, template: usize, site: usize) -> Result<bool, Error> {
     let rendering = Rendering::of(state);
-    let Some(Site::Own(body)) = rendering.site(template, site) else {
+    let Some(Site::Own(text)) = rendering.site(template, site) else {
         return Ok(false);
     };
-    let text = Text::own(body.clone());
+    let text = Arc::clone(text);
     spend(state, text.len() as u64)?;
     Rendering::of(state).put(&text).map(|()| false)
 }
@@ -87,8 +89,8 @@ fn print(
     Ok("".into())
 }
 
-fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize) -> Text {
-    let mut text = Text::clone(&text_of(state, value));
+fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize) -> Arc<Text> {
+    let mut text = text_of(state, value);
     let rendering = Rendering::of(state);
     let Some(Site::Print { path, names }) = rendering.site(template, site) else {
         return text;
@@ -104,19 +106,20 @@ fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize)
             let origin = Origin::new(OriginKind::Input, name, text.as_str());
             Traced::whole(text.as_str(), &origin)
         };
-        return Text::new(body, kind);
+        return Arc::new(Text::new(body, kind));
     }
-    let names = names.clone();
-    name(&mut text, &names);
+    if is_unnamed(&text) {
+        name(Arc::make_mut(&mut text), &names.join(", "));
+    }
     text
 }
 
 /// Returns a value as a template prints it that asks for escapes of its own.
-fn escaped(state: &mut State<'_, '_>, value: &Value) -> Result<Text, Error> {
+fn escaped(state: &mut State<'_, '_>, value: &Value) -> Result<Arc<Text>, Error> {
     let known = text_of(state, value);
     let printed = state.format(value.clone())?;
     if printed == known.as_str() {
-        return Ok(Text::clone(&known));
+        return Ok(known);
     }
-    Ok(super::rendering::derived(&printed, &[known]))
+    Ok(Arc::new(super::rendering::derived(&printed, &[known])))
 }

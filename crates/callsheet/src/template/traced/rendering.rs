@@ -88,8 +88,10 @@ impl Given {
 #[derive(Debug, Default)]
 pub(crate) struct Rendering {
     pub(super) given: Arc<Given>,
-    /// Texts by the addresses of their buffers, which the values hold on to.
-    texts: BTreeMap<usize, (Value, Arc<Text>)>,
+    /// What is known of the texts of the input that were asked for, by their numbers.
+    asked: Vec<Option<Arc<Text>>>,
+    /// Texts that were made, by the addresses of their buffers, which the values hold on to.
+    made: BTreeMap<usize, (Value, Arc<Text>)>,
     /// The constants of templates, by template and site.
     constants: BTreeMap<(usize, usize), Value>,
     page: Page,
@@ -107,8 +109,10 @@ impl Rendering {
             let given = given.and_then(|given| given.downcast_object::<Given>());
             let given = given.unwrap_or_default();
             let page = Page::new(given.safety.clone());
+            let asked = vec![None; given.known.len()];
             state.get_or_insert_extension(Self {
                 given,
+                asked,
                 page,
                 ..Self::default()
             });
@@ -125,19 +129,20 @@ impl Rendering {
 
     /// Returns what is known of a string of the engine.
     pub(super) fn known(&mut self, text: &str) -> Option<Arc<Text>> {
-        let at = address(text);
-        if let Some((_, known)) = self.texts.get(&at) {
+        let Some((nth, place)) = self.given.known.find(text) else {
+            let (_, known) = self.made.get(&address(text))?;
             return (known.len() == text.len()).then(|| Arc::clone(known));
+        };
+        let asked = self.asked.get_mut(nth)?;
+        if let Some(known) = asked {
+            return Some(Arc::clone(known));
         }
-        let place = self.given.known.get(&at)?;
-        if place.text.len() != text.len() {
-            return None;
-        }
-        let traced = self.given.traces.get(&place.path);
+        let path = self.given.known.path(place);
+        let traced = self.given.traces.get(&path);
         let body = match traced.filter(|traced| traced.text() == text && !place.is_name) {
             Some(traced) => traced.clone(),
             None => {
-                let origin = Origin::new(OriginKind::Input, &place.path, text);
+                let origin = Origin::new(OriginKind::Input, path.as_str(), text);
                 if place.is_name {
                     Traced::transformed(text, &origin, text.len(), Transform::Converted)
                 } else {
@@ -145,21 +150,19 @@ impl Rendering {
                 }
             }
         };
-        let kind = self.given.safety.kind_of(&place.path);
-        let known = Arc::new(Text::new(body, kind));
-        let value = Value::from(Arc::clone(&place.text));
-        self.texts.insert(at, (value, Arc::clone(&known)));
+        let known = Arc::new(Text::new(body, self.given.safety.kind_of(&path)));
+        *asked = Some(Arc::clone(&known));
         Some(known)
     }
 
-    fn keep(&mut self, text: Text, safe: bool) -> Value {
+    fn keep(&mut self, text: Arc<Text>, safe: bool) -> Value {
         let value = if safe {
             Value::from_safe_string(text.as_str().to_owned())
         } else {
             Value::from(Arc::<str>::from(text.as_str()))
         };
         let at = value.as_str().map_or(0, address);
-        self.texts.insert(at, (value.clone(), Arc::new(text)));
+        self.made.insert(at, (value.clone(), text));
         value
     }
 
@@ -176,7 +179,7 @@ impl Rendering {
         let Some(Site::Own(text)) = self.site(template, site) else {
             return Value::from("");
         };
-        let value = self.keep(Text::own(text.clone()), false);
+        let value = self.keep(Arc::clone(text), false);
         self.constants.insert((template, site), value.clone());
         value
     }
@@ -202,7 +205,7 @@ impl Rendering {
     }
 
     /// Prints a text to where the template prints.
-    pub(super) fn put(&mut self, text: &Text) -> Result<(), Error> {
+    pub(super) fn put(&mut self, text: &Arc<Text>) -> Result<(), Error> {
         match self.captures.last_mut() {
             Some(Some(captured)) => captured.push(text),
             Some(None) => {}
@@ -226,7 +229,7 @@ pub(super) fn made(state: &mut State<'_, '_>, text: Text) -> Result<Value, Error
 /// Returns a text as a string of the engine that is not escaped again where it is `safe`.
 pub(super) fn made_as(state: &mut State<'_, '_>, text: Text, safe: bool) -> Result<Value, Error> {
     keep_parts(state, text.parts() as u64)?;
-    Ok(Rendering::of(state).keep(text, safe))
+    Ok(Rendering::of(state).keep(Arc::new(text), safe))
 }
 
 /// Returns what was captured as a string of the engine.
@@ -323,19 +326,30 @@ fn is_own(origin: &Origin) -> bool {
     matches!(origin.kind, OriginKind::Template | OriginKind::Recipe)
 }
 
+/// Tells whether nobody knows what some of a text was made of.
+pub(super) fn is_unnamed(text: &Text) -> bool {
+    let links = text
+        .body()
+        .spans()
+        .iter()
+        .filter_map(|span| span.link.as_ref());
+    let mut origins = links.map(|link| &link.origin);
+    origins.any(|origin| is_nameless(origin))
+}
+
+fn is_nameless(origin: &Origin) -> bool {
+    origin.kind == OriginKind::Derived && origin.name == UNNAMED
+}
+
 /// Gives what nobody has named yet the names of what an expression asks for.
-pub(super) fn name(text: &mut Text, names: &[String]) {
-    let is_unnamed = |origin: &Origin| origin.kind == OriginKind::Derived && origin.name == UNNAMED;
-    let spans = text.body().spans().iter();
-    let mut links = spans.filter_map(|span| span.link.as_ref());
-    if names.is_empty() || !links.any(|link| is_unnamed(&link.origin)) {
+pub(super) fn name(text: &mut Text, names: &str) {
+    if names.is_empty() {
         return;
     }
-    let names = names.join(", ");
     text.map_origins(|origin| {
-        if is_unnamed(origin) {
+        if is_nameless(origin) {
             Arc::new(Origin {
-                name: names.clone(),
+                name: names.to_owned(),
                 ..Origin::clone(origin)
             })
         } else {

@@ -107,17 +107,31 @@ impl Scene {
     /// Goes on behind text of the recipe.
     pub(super) fn own(&mut self, text: &str) {
         self.open.clear();
-        let mut chars = text.chars().peekable();
+        let mut rest = text;
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            self.own_line(&rest[..end], Some('\n'));
+            self.end_line();
+            rest = &rest[end + 1..];
+        }
+        self.own_line(rest, None);
+    }
+
+    /// Goes on behind text of the recipe in one line, with the sign that follows it.
+    fn own_line(&mut self, line: &str, next: Option<char>) {
+        self.push(line);
+        if !self.line.has_value {
+            self.own = self.head.len();
+        }
+        let open = self.string || self.tag.is_some();
+        if !open && memchr::memchr2(b'<', b'"', line.as_bytes()).is_none() {
+            let signs = line.len() - line.trim_end_matches('\\').len();
+            self.escaped = (signs % 2 == 1) != (self.escaped && signs == line.len());
+            self.last = line.chars().rfind(|c| !is_space(*c)).or(self.last);
+            return;
+        }
+        let mut chars = line.chars().peekable();
         while let Some(c) = chars.next() {
-            if c == '\n' {
-                self.end_line();
-                continue;
-            }
-            self.push(c);
-            if !self.line.has_value {
-                self.own = self.head.len();
-            }
-            self.mark(c, chars.peek().copied());
+            self.mark(c, chars.peek().copied().or(next));
         }
     }
 
@@ -126,34 +140,37 @@ impl Scene {
         if text.is_empty() {
             return;
         }
-        let line = text.rsplit('\n').next().unwrap_or(text);
-        if line.len() < text.len() {
-            self.head.clear();
-            self.own = 0;
-            self.line.long = false;
-        }
-        self.open.push_str(text);
-        let sign = self.open.rfind('<').unwrap_or(self.open.len());
-        self.open.drain(..sign);
-        if self.open.len() > HEAD || self.open.contains(['>', '\n', ' ']) {
-            self.open.clear();
+        let line = match memchr::memrchr(b'\n', text.as_bytes()) {
+            Some(end) => {
+                self.head.clear();
+                self.own = 0;
+                self.line.long = false;
+                &text[end + 1..]
+            }
+            None => text,
+        };
+        if !self.open.is_empty() || memchr::memchr(b'<', text.as_bytes()).is_some() {
+            self.open.push_str(text);
+            let sign = self.open.rfind('<').unwrap_or(self.open.len());
+            self.open.drain(..sign);
+            if self.open.len() > HEAD || self.open.contains(['>', '\n', ' ']) {
+                self.open.clear();
+            }
         }
         self.line.has_value = true;
         self.escaped = false;
         self.last = Some('x');
-        for c in line.chars().take(HEAD) {
-            self.push(c);
-        }
+        self.push(line);
         if let Some(tag) = &mut self.tag {
             tag.begun = false;
         }
     }
 
-    fn push(&mut self, c: char) {
-        if self.head.len() < HEAD {
-            self.head.push(c);
-        } else {
-            self.line.long = true;
+    fn push(&mut self, line: &str) {
+        if !self.line.long {
+            let kept = line.floor_char_boundary(HEAD - self.head.len());
+            self.head.push_str(&line[..kept]);
+            self.line.long = kept < line.len();
         }
     }
 

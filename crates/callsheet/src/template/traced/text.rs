@@ -1,8 +1,9 @@
 //! Texts within a rendering: traced, and with what each run of bytes may do where it is printed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::trace::Traced;
+use crate::trace::{Origin, Traced};
 
 /// What a run of bytes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,20 +21,28 @@ pub(crate) enum Kind {
 }
 
 /// A traced text in runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Text {
     body: Traced,
-    /// Where each run ends, and what it is.
-    runs: Vec<(usize, Kind)>,
+    /// What the last run is.
+    kind: Kind,
+    /// Where each run before it ends, and what it is.
+    before: Vec<(usize, Kind)>,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::own(Traced::new())
+    }
 }
 
 impl Text {
     pub(crate) fn new(body: Traced, kind: Kind) -> Self {
-        let runs = match body.len() {
-            0 => Vec::new(),
-            len => vec![(len, kind)],
-        };
-        Self { body, runs }
+        Self {
+            body,
+            kind,
+            before: Vec::new(),
+        }
     }
 
     pub(crate) fn own(body: Traced) -> Self {
@@ -56,77 +65,77 @@ impl Text {
         &self.body
     }
 
+    /// Returns what all of it is, where that is one thing.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.before.is_empty().then_some(self.kind)
+    }
+
     /// Returns the runs with their ranges, in order and without gaps.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<usize>, Kind)> {
         let mut start = 0;
-        self.runs.iter().map(move |(end, kind)| {
-            let range = start..*end;
-            start = *end;
-            (range, *kind)
+        let before = self.before.iter().copied();
+        let last = (self.len() > 0).then_some((self.len(), self.kind));
+        before.chain(last).map(move |(end, kind)| {
+            let range = start..end;
+            start = end;
+            (range, kind)
         })
     }
 
     /// Tells whether nothing of it is a value.
     pub(crate) fn is_own(&self) -> bool {
-        self.runs.iter().all(|(_, kind)| *kind == Kind::Own)
+        self.runs().all(|(_, kind)| kind == Kind::Own)
     }
 
     /// Returns what it takes to keep it, beside its bytes.
     pub(crate) fn parts(&self) -> usize {
-        self.body.spans().len() + self.runs.len()
+        self.body.spans().len() + self.before.len() + 1
     }
 
     /// Returns the bytes in `range`, which must lie on character boundaries.
     ///
     /// A part of what was made harmless is a value again: the part that made it harmless may be gone.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
-        let mut out = Self {
-            body: self.body.slice(range.clone()),
-            runs: Vec::new(),
-        };
+        let made = [Kind::Harmless, Kind::Attribute, Kind::Json];
+        let mut out = Self::default();
+        let mut end = 0;
         for (run, kind) in self.runs() {
             let part = run.start.max(range.start)..run.end.min(range.end);
             if part.is_empty() {
                 continue;
             }
-            let kind = match kind {
-                Kind::Harmless | Kind::Attribute | Kind::Json if part != run => Kind::Value,
-                kind => kind,
-            };
-            out.end_run(part.end - range.start, kind);
+            let is_part = made.contains(&kind) && part != run;
+            out.begin_run(end, if is_part { Kind::Value } else { kind });
+            end += part.len();
         }
+        out.body = self.body.slice(range);
         out
     }
 
     pub(crate) fn push(&mut self, other: &Self) {
-        let base = self.body.len();
-        self.body.push(&other.body);
-        for (end, kind) in &other.runs {
-            self.end_run(base + end, *kind);
+        let base = self.len();
+        for (run, kind) in other.runs() {
+            self.begin_run(base + run.start, kind);
         }
+        self.body.push(&other.body);
     }
 
     pub(crate) fn push_own(&mut self, frame: &str) {
-        self.body.push_frame(frame);
-        self.end_run(self.body.len(), Kind::Own);
-    }
-
-    fn end_run(&mut self, end: usize, kind: Kind) {
-        match self.runs.last_mut() {
-            Some((last, of)) if *of == kind => *last = end,
-            Some((last, _)) if *last == end => {}
-            _ if end == 0 => {}
-            _ => self.runs.push((end, kind)),
+        if !frame.is_empty() {
+            self.begin_run(self.len(), Kind::Own);
+            self.body.push_frame(frame);
         }
     }
-}
 
-impl Text {
+    fn begin_run(&mut self, at: usize, kind: Kind) {
+        if at > 0 && self.kind != kind {
+            self.before.push((at, self.kind));
+        }
+        self.kind = kind;
+    }
+
     /// Puts other origins in the place of those that the spans have.
-    pub(super) fn map_origins(
-        &mut self,
-        change: impl Fn(&std::sync::Arc<crate::trace::Origin>) -> std::sync::Arc<crate::trace::Origin>,
-    ) {
+    pub(super) fn map_origins(&mut self, change: impl Fn(&Arc<Origin>) -> Arc<Origin>) {
         self.body.map_origins(change);
     }
 }

@@ -1,12 +1,14 @@
 //! The places in a template that its rewritten form refers to by number.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use minijinja::Error;
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{CallArg, Expr, Filter, Spanned};
 
 use super::{Level, Printer};
+use crate::template::traced::Text;
 use crate::trace::{Traced, Transform};
 
 /// How many names of an expression are kept.
@@ -16,7 +18,7 @@ const MOST_NAMES: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Site {
     /// Literal text, or a constant.
-    Own(Traced),
+    Own(Arc<Text>),
     /// An expression that is printed.
     Print {
         /// The path of the field, where it is nothing but one.
@@ -52,11 +54,12 @@ pub(super) fn sites(body: &Traced, found: Vec<Found>) -> Vec<Site> {
         }
         out
     };
+    let own = |body| Site::Own(Arc::new(Text::own(body)));
     let site = |one| match one {
-        Found::Own(range, None) => Site::Own(text(&range)),
+        Found::Own(range, None) => own(text(&range)),
         Found::Own(range, Some(other)) => {
             let parts = [(0..range.len(), other)];
-            Site::Own(text(&range).replaced(&parts, Transform::Converted))
+            own(text(&range).replaced(&parts, Transform::Converted))
         }
         Found::Print(path, names) => Site::Print { path, names },
     };
