@@ -16,7 +16,6 @@ pub use self::read::{SAFE_DIRECTORY, Trust, read};
 use crate::document::keep_digits;
 use crate::inputs::Root;
 use crate::outside::{self, PROMPTS_DIR};
-use crate::prepare::Preparation;
 use crate::profile::Profiles;
 use crate::recipe::known;
 use crate::redact::{Key, Rules};
@@ -192,7 +191,7 @@ impl PromptSettings {
         input: &mut Map<String, Value>,
     ) -> Result<(), Error> {
         merge_under(input, &self.defaults(&recipe.name, recipe.schema.fields()));
-        if recipe.prepare != Preparation::Run {
+        if !recipe.prepare.uses("scope") {
             return Ok(());
         }
         if let Some(Value::String(name)) = input.get("profile") {

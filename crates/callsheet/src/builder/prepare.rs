@@ -5,18 +5,16 @@ use serde_json::{Map, Value};
 use super::{FileMemory, ProjectContext, PromptBuilder};
 use crate::inputs::{Located, Root};
 use crate::outside::PROMPTS_DIR;
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, Surroundings};
 use crate::redact::Rules;
 use crate::source::lookup;
 use crate::template::Missing;
 use crate::{Error, ErrorKind};
 
 /// Prepares a checked input of the recipe `layers`.
-pub(crate) fn prepare(
-    fields: Map<String, Value>,
-    root: &Root,
-    formats: &Rules,
-) -> Result<Prepared, Error> {
+pub(crate) fn prepare(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    let (root, formats) = (around.root()?, around.rules);
+    let fields = std::mem::take(&mut prepared.fields);
     let text = |path: &str| lookup(&fields, path).and_then(Value::as_str);
     let mut builder = PromptBuilder::new()
         .with_missing(missing(&fields))
@@ -47,7 +45,8 @@ pub(crate) fn prepare(
     }
     let tools = fields.get("tools").and_then(Value::as_array);
     builder.set_core_tools(tools.into_iter().flatten().cloned());
-    Ok(builder.prepared(fields))
+    *prepared = builder.prepared(fields);
+    Ok(())
 }
 
 fn missing(fields: &Map<String, Value>) -> Missing {

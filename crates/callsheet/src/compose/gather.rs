@@ -1,6 +1,7 @@
 //! From layers to sections: conditions, then sources, in the order of the recipe.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Inputs;
 use crate::Error;
@@ -18,6 +19,7 @@ pub(super) fn gather(
     inputs: &Inputs,
 ) -> Result<Gathered, Error> {
     let mut before = BTreeMap::new();
+    let traces = Arc::new(prepared.traces.clone());
     let (late, early): (Vec<&Layer>, Vec<&Layer>) = recipe
         .layers
         .iter()
@@ -33,6 +35,7 @@ pub(super) fn gather(
                 recipe,
                 fields: &prepared.fields,
                 pieces: &prepared.pieces,
+                traces: &traces,
                 root: inputs.root.as_ref(),
                 sources: &inputs.sources,
                 observer: inputs.observer.as_deref(),

@@ -270,7 +270,7 @@ fn a_recipe_that_reads_files_needs_a_root() {
     for toml in [
         "[[layers]]\nname = 'a'\nfile = 'a.md'\n",
         "[[layers]]\nname = 'a'\nfiles = { globs = ['*'] }\n",
-        "prepare = 'injection'\n[[layers]]\nname = 'a'\ntext = 'A'\n",
+        "prepare = ['stories']\n[[layers]]\nname = 'a'\ntext = 'A'\n",
     ] {
         let error = composed(toml, &json!({}), Budget::default()).unwrap_err();
         assert_eq!(

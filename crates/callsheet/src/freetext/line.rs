@@ -1,5 +1,7 @@
 //! Lines, and what makes one special.
 
+use std::ops::Range;
+
 use crate::text::is_space;
 
 /// A line of a text, without what ends it.
@@ -68,6 +70,11 @@ fn is_break(c: char) -> bool {
 }
 
 impl Line {
+    /// Returns the byte range in the text.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
     /// Returns what makes the line special, behind any indentation, quote signs and bullets.
     pub(super) fn special(&self, text: &str) -> Option<Special> {
         let line = &text[self.start..self.end];
@@ -102,7 +109,7 @@ impl Line {
 }
 
 /// Returns the number of bytes of a quote sign or a bullet.
-fn container(rest: &str) -> Option<usize> {
+pub(super) fn container(rest: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     let spaced = |len: usize| rest[len..].starts_with(is_space).then_some(len);
     match bytes.first()? {
@@ -123,7 +130,7 @@ fn container(rest: &str) -> Option<usize> {
 }
 
 /// Returns the kind, the place that backslashes stand before, and how many do.
-fn special_at(rest: &str) -> Option<(Kind, usize, usize)> {
+pub(super) fn special_at(rest: &str) -> Option<(Kind, usize, usize)> {
     let bytes = rest.as_bytes();
     let count = |from: usize, wanted: u8| {
         let same = bytes[from..].iter().take_while(|&&byte| byte == wanted);

@@ -9,8 +9,11 @@
 
 mod fences;
 mod line;
+pub(crate) mod strict;
 
-use crate::trace::Traced;
+use std::borrow::Cow;
+
+use crate::trace::{Traced, Transform};
 
 use self::fences::Context;
 use self::line::{Kind, Special};
@@ -53,15 +56,12 @@ pub fn restore(text: &str) -> String {
 
 /// Returns the text without lines that forge structure, each byte with its origin; what is added is frame.
 pub(crate) fn neutralised(text: &Traced) -> Traced {
-    let mut out = Traced::with_capacity(text.len() + 8);
-    let mut copied = 0;
-    for at in insertions(text.text()) {
-        out.push(&text.slice(copied..at));
-        out.push_frame("\\");
-        copied = at;
-    }
-    out.push(&text.slice(copied..text.len()));
-    out
+    with_backslashes(text, &insertions(text.text()))
+}
+
+/// Returns the text with a backslash at each of these places, in order; they are frame.
+pub(crate) fn with_backslashes(text: &Traced, places: &[usize]) -> Traced {
+    text.with_frames(places, "\\")
 }
 
 /// Returns where backslashes go, in order.
@@ -94,20 +94,30 @@ fn is_dangerous(kind: Kind, context: Context) -> bool {
 ///
 /// A text that begins with a quote is a JSON string too, so that [`unquote`] always finds the way back.
 pub fn quote(text: &str) -> String {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    if !text.starts_with('"') && !text.contains(odd) {
+    if is_one_line(text) {
         return text.to_owned();
     }
-    let quoted = serde_json::Value::from(text).to_string();
-    let mut out = String::with_capacity(quoted.len());
-    for c in quoted.chars() {
-        if odd(c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
+    let escaped: String = text.chars().map(escaped).collect();
+    format!("\"{escaped}\"")
+}
+
+/// Tells whether [`quote`] leaves a text as it is.
+fn is_one_line(text: &str) -> bool {
+    !text.starts_with('"') && !text.contains(is_odd)
+}
+
+/// Tells whether a character breaks a line for some reader, or does something else that is not seen.
+fn is_odd(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Returns a character as it stands in a JSON string on one line.
+fn escaped(c: char) -> String {
+    let escaped = crate::text::json_escaped(c.encode_utf8(&mut [0; 4]));
+    if escaped.contains(is_odd) {
+        return format!("\\u{:04x}", u32::from(c));
     }
-    out
+    escaped
 }
 
 /// Returns the text as it was before [`quote`].
@@ -120,20 +130,25 @@ pub fn unquote(text: &str) -> String {
 
 /// Returns a value as part of a line, each byte with its origin: quoted where needed, and harmless.
 pub(crate) fn inline(text: &Traced) -> Traced {
-    let quoted = quote(text.text());
-    if quoted == text.text() {
-        return neutralised(text);
+    match on_one_line(text) {
+        Cow::Borrowed(text) => neutralised(text),
+        Cow::Owned(quoted) => quoted,
     }
-    let link = text.spans().first().and_then(|span| span.link.as_ref());
-    match link {
-        Some(link) => Traced::transformed(
-            quoted,
-            &link.origin,
-            link.origin.len,
-            crate::trace::Transform::JsonString,
-        ),
-        None => Traced::frame(quoted),
+}
+
+/// Returns a text on one line, as [`quote`] does it, each byte with its origin.
+pub(crate) fn on_one_line(text: &Traced) -> Cow<'_, Traced> {
+    if is_one_line(text.text()) {
+        return Cow::Borrowed(text);
     }
+    let signs = text.text().char_indices();
+    let signs = signs.filter(|(_, c)| matches!(c, '"' | '\\') || is_odd(*c));
+    let escapes = signs.map(|(at, c)| (at..at + c.len_utf8(), escaped(c)));
+    let escapes: Vec<_> = escapes.collect();
+    let mut out = Traced::frame("\"");
+    out.push(&text.replaced(&escapes, Transform::JsonString));
+    out.push_frame("\"");
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Prepared;
+use super::{Prepared, Surroundings};
 use crate::inputs::{Located, Root};
 use crate::omission::{Omission, Reason, Refusal};
 use crate::source::{lookup, strings};
@@ -14,12 +14,9 @@ use crate::{Error, ErrorKind};
 /// The layer that story files fill; what the artifact folder refuses is recorded there.
 const STORY: &str = "story";
 
-pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
-    let mut prepared = Prepared {
-        fields,
-        ..Prepared::default()
-    };
-    let fields = &prepared.fields;
+/// Adds the field `groups`: the files of the stories, by what they are to them.
+pub(super) fn stories(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    let (root, fields) = (around.root()?, &prepared.fields);
     let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
     let mut seen = BTreeSet::new();
 
@@ -67,9 +64,9 @@ pub(super) fn prepare(fields: Map<String, Value>, root: &Root) -> Result<Prepare
         "project_context": context, "story": story, "discovery": discovery, "tech_spec": tech_spec,
         "additional": additional,
     });
-    prepared.omissions = omissions;
+    prepared.omissions.extend(omissions);
     prepared.fields.insert("groups".to_owned(), groups);
-    Ok(prepared)
+    Ok(())
 }
 
 /// What a file is to a story, told by its name alone.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::injection::{self, folder_path};
-use super::{Piece, Prepared};
+use super::injection::folder_path;
+use super::{Piece, Prepared, Surroundings};
 use crate::inputs::{FileText, Located, Root, TextRule};
 use crate::omission::{Omission, Reason, Refusal};
 use crate::source::{lookup, strings};
@@ -34,23 +34,16 @@ const HOMES: [&str; 3] = [
 const LISTS: [&str; 2] = ["previous.violations", "previous.changed_files"];
 const CAP: usize = 20;
 
-pub(super) fn prepare(mut fields: Map<String, Value>, root: &Root) -> Result<Prepared, Error> {
-    let with_stories = fields.contains_key("story_keys");
-    if with_stories {
-        let epic = strings(&fields, "story_keys")
+/// Adds the field `workflow`: whether the project has a workflow of the command, and its variables.
+pub(super) fn workflow(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    let (root, fields) = (around.root()?, &mut prepared.fields);
+    if fields.contains_key("story_keys") {
+        let epic = strings(fields, "story_keys")
             .first()
             .map(|key| workflow::epic_id(key));
         let epic = Value::from(epic.unwrap_or_default());
         fields.entry("epic_id").or_insert(epic);
     }
-    let mut prepared = if with_stories {
-        injection::prepare(fields, root)?
-    } else {
-        Prepared {
-            fields,
-            ..Prepared::default()
-        }
-    };
     let found = match folder(&prepared.fields, root)? {
         Some(folder) => {
             let values = of_input(&prepared.fields);
@@ -71,7 +64,7 @@ pub(super) fn prepare(mut fields: Map<String, Value>, root: &Root) -> Result<Pre
     });
     prepared.omissions.extend(capped);
     prepared.fields.insert("workflow".to_owned(), found);
-    Ok(prepared)
+    Ok(())
 }
 
 /// Returns the folder of the workflow that the project has for the command.

@@ -1,20 +1,16 @@
 //! The paths that a change touches, so that layers can ask for what governs them. No change means nothing to review.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::Prepared;
-use crate::inputs::Root;
-use crate::observe::{self, Change, Observer, Question};
+use super::{Prepared, Surroundings};
+use crate::observe::{self, Change, Question};
 use crate::source::changed_paths;
 use crate::{Error, ErrorKind};
 
 /// Adds the field `changed`: the paths, as git lists them.
-pub(super) fn prepare(
-    mut fields: Map<String, Value>,
-    root: &Root,
-    observer: Option<&dyn Observer>,
-) -> Result<Prepared, Error> {
-    let of = Change::of_fields(&fields, Some("range"), Some("staged"))?;
+pub(super) fn changed(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    let (root, observer) = (around.root()?, around.inputs.observer.as_deref());
+    let of = Change::of_fields(&prepared.fields, Some("range"), Some("staged"))?;
     let question = Question::ChangedPaths { of: of.clone() };
     let paths = observe::ask(root, observer, &question)?.map_err(|refusal| {
         let error = Error::new(ErrorKind::BadInput, "cannot tell what changed");
@@ -35,9 +31,8 @@ pub(super) fn prepare(
         return Err(Error::new(ErrorKind::NoChange, detail));
     }
     let paths = paths.into_iter().map(|path| Value::from(path.path));
-    fields.insert("changed".to_owned(), paths.collect());
-    Ok(Prepared {
-        fields,
-        ..Prepared::default()
-    })
+    prepared
+        .fields
+        .insert("changed".to_owned(), paths.collect());
+    Ok(())
 }

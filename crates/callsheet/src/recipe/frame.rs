@@ -113,7 +113,7 @@ impl Frame {
 }
 
 /// Returns one more than the longest run of backticks, and three at least.
-fn fence_len(body: &str) -> usize {
+pub(crate) fn fence_len(body: &str) -> usize {
     let bytes = body.as_bytes();
     let (mut longest, mut run, mut last) = (0, 0, usize::MAX);
     for at in memchr::memchr_iter(b'`', bytes) {

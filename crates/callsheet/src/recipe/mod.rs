@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 pub use builtin::{built_in, built_in_names, built_in_sample};
 pub use condition::Condition;
 pub use find::{Found, RECIPES, find, is_name, is_own, known, read};
+pub(crate) use frame::fence_len;
 pub use frame::{Escape, Frame, suffixes};
 pub use limit::{GiveWay, Limit, Notice};
 
@@ -148,6 +149,8 @@ pub struct Layer {
     pub may_cut: bool,
     /// Whether the prompt can do without it: what is absent is no loss then.
     pub optional: bool,
+    /// Whether its template may print values as they are: the recipe says that it is our own.
+    pub raw: bool,
 }
 
 impl Layer {
@@ -196,8 +199,8 @@ impl Recipe {
 
     /// Fails for fields of an input that nothing in the recipe uses, and for values of which it can make nothing.
     pub(crate) fn check_use(&self, input: &Value) -> Result<(), Error> {
-        // What a preparation reads has a schema; one that is closed has found everything.
-        if self.prepare != Preparation::None && self.schema.is_closed() {
+        // What functions read has a schema; one that is closed has found everything.
+        if !self.prepare.is_empty() && self.schema.is_closed() {
             return Ok(());
         }
         let uses = self.uses.get_or_init(|| Uses::of(self));

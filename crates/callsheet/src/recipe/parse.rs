@@ -311,13 +311,9 @@ fn resolve(
         ));
     }
     if let Some(template) = layer.template {
-        let named = template.get_ref();
-        if templates.get(named).is_none() {
-            let known = templates.iter().map(|template| template.file.clone());
-            let detail = format!("no template `{named}` in the recipe's folder");
-            return Err(reader.bad(template.span(), detail).expecting(named, known));
-        }
-        sources.push((source::template(named), Volatility::Constant, Trust::Own));
+        let own = layer.trust == Some(Trust::Own);
+        let source = template_source(reader, &template, own, templates)?;
+        sources.push((source, Volatility::Constant, Trust::Own));
     }
     if let Some(field) = layer.value {
         sources.push((source::value(&field), Volatility::Task, Trust::Untrusted));
@@ -357,8 +353,28 @@ fn resolve(
         trust: layer.trust.unwrap_or(trust),
         may_cut: layer.cut,
         optional: layer.optional,
+        raw: layer.trust == Some(Trust::Own),
         name,
     })
+}
+
+/// Returns the source of a template that is there, and prints values as they are only where it may.
+fn template_source(
+    reader: &Reader<'_>,
+    named: &Spanned<String>,
+    may_print_raw: bool,
+    templates: &TemplateSet,
+) -> Result<Box<dyn Source>, Error> {
+    let name = named.get_ref();
+    let Some(template) = templates.get(name) else {
+        let known = templates.iter().map(|template| template.file.clone());
+        let detail = format!("no template `{name}` in the recipe's folder");
+        return Err(reader.bad(named.span(), detail).expecting(name, known));
+    };
+    match templates.raw_in(template).filter(|_| !may_print_raw) {
+        Some(error) => Err(error.in_folder(reader.shown)),
+        None => Ok(source::template(name)),
+    }
 }
 
 /// Takes the frame out of a layer; a status has the block that agents know, unless the layer names another one.

@@ -1,14 +1,14 @@
 //! What a recipe uses of its input, so that a field that nothing uses is an error and not lost.
 //!
 //! Everything is told from the recipe alone: the fields of its schema, of its conditions, templates, sources, limits and
-//! names of frames, and those of its preparation. Where that cannot be known, because a program brings a source or a
+//! names of frames, and those that its functions read. Where that cannot be known, because a program brings a source or a
 //! template computes what it includes, nothing is refused.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Condition, Limit, Notice, Recipe, built_in};
+use super::{Condition, Limit, Notice, Recipe};
 use crate::check;
 use crate::schema::type_name;
 use crate::source::{Kind, Read, lookup};
@@ -134,14 +134,8 @@ impl Uses {
         let mut uses = Self::default();
         let schema = recipe.schema.document();
         uses.fields.learn(schema, schema, DEPTH);
-        for name in recipe.prepare.recipes() {
-            let prepared = built_in(name).and_then(Result::ok);
-            for field in prepared
-                .into_iter()
-                .flat_map(|recipe| recipe.schema.fields())
-            {
-                uses.fields.at(field).whole = true;
-            }
+        for field in recipe.prepare.reads() {
+            uses.fields.at(field).whole = true;
         }
         let conditions = [&recipe.unique, &recipe.single_system]
             .into_iter()

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{Gathered, Kind, Read, Source, World, lookup};
-use crate::omission::{Reason, Refusal};
+use crate::mounts::{Mount, Mounts};
+use crate::omission::{Omission, Reason, Refusal};
 use crate::recipe::Layer;
-use crate::template::{Language, Missing, Template, TemplateSet, Values, placeholders};
+use crate::template::{Language, Missing, Rights, Template, TemplateSet, Values, placeholders};
 use crate::{Error, ErrorKind};
 
 /// A text written in the recipe file.
@@ -80,7 +81,19 @@ fn render(
     } else {
         world.recipe.missing
     };
-    let rendered = world.recipe.templates.render(template, values, missing)?;
+    let rights = Rights {
+        harmless: &world.recipe.prepare.harmless(),
+        traces: world.traces,
+        raw: layer.raw,
+        mounts: &mounts(world),
+    };
+    let templates = &world.recipe.templates;
+    let rendered = templates.render_safe(template, values, missing, rights)?;
+    let omissions = rendered.omissions.iter().cloned();
+    out.omissions.extend(omissions.map(|omission| Omission {
+        layer: layer.name.clone(),
+        ..omission
+    }));
     let lost = rendered.missing.iter();
     for name in lost.filter(|name| strict || template.needs(name)) {
         let asks = format!("`{}` asks for it", template.file);
@@ -93,6 +106,13 @@ fn render(
     out.events.extend(rendered.events(&template.file));
     out.add_unless_blank(layer, rendered.body, template.source.clone());
     Ok(())
+}
+
+/// Returns the folder of the project under its mount.
+fn mounts(world: &World<'_>) -> Mounts {
+    let root = world.root.and_then(|root| root.real().to_str());
+    let mounts = Mounts::new();
+    root.map_or_else(Mounts::new, |root| mounts.with(Mount::Project, root))
 }
 
 /// Returns the fields with those in fields under their dotted paths, where a plain template asks for any.

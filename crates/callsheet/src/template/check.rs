@@ -79,7 +79,7 @@ impl Graph<'_> {
         Some(
             reached
                 .iter()
-                .flat_map(|each| lookups(each.body.text(), nested))
+                .flat_map(|each| lookups(&each.body, nested))
                 .collect(),
         )
     }

@@ -1,9 +1,10 @@
 //! Renders the jinja language: strict undefined values, no escaping, no way out of the set, an end in sight.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -12,8 +13,13 @@ use serde_json::{Map, Value};
 use super::bounds;
 use super::file::Template;
 use super::includes::names;
-use super::numbers::{self, Digits, Figures};
+use super::numbers::{Digits, Figures};
 use super::plain::{Values, defaults_by_name};
+use super::set::Reached;
+use super::traced::{self, Given, Rendering, Safety, SourceText};
+use crate::mounts::Mounts;
+use crate::omission::Omission;
+use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// The number of steps a jinja template may take; a loop without end is an error.
@@ -32,32 +38,56 @@ const MOST_TRIED: usize = 16;
 /// The name under which a template that is not in the set is compiled.
 const GUEST: &str = "\0guest";
 
-/// Makes the environment in which the templates of a set see each other and nothing else.
-///
-/// Templates are compiled under their number: two layers may hold files of the same name.
-pub(super) fn environment(templates: &[Template]) -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_fuel(Some(FUEL));
-    environment.set_debug(true);
-    environment.remove_global("debug");
-    environment.set_syntax(syntax());
-    bounds::install(&mut environment);
-    let index = names(templates);
-    environment.set_path_join_callback(move |name, _| match index.get(name) {
-        Some(&at) => Cow::Owned(key(at)),
-        None => Cow::Borrowed(name.trim_start_matches('\0')),
-    });
-    let bodies: Vec<String> = templates
-        .iter()
-        .map(|template| template.body.text().to_owned())
-        .collect();
-    environment.set_loader(move |name| {
-        let body = number(name).and_then(|at| bodies.get(at));
-        body.map(|body| compilable(body)).transpose()
-    });
-    environment
+/// The compiled templates of a set, which see each other and nothing else.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    environment: Environment<'static>,
+    sources: Vec<Arc<SourceText>>,
+    /// What is known of each template with all that it pulls in.
+    reached: Vec<OnceLock<Reached>>,
+}
+
+impl Compiled {
+    /// Compiles templates when they are asked for.
+    ///
+    /// Templates are compiled under their number: two layers may hold files of the same name.
+    pub(super) fn new(templates: &[Template]) -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_fuel(Some(FUEL));
+        environment.set_debug(true);
+        environment.remove_global("debug");
+        environment.set_syntax(syntax());
+        bounds::install(&mut environment);
+        traced::install(&mut environment);
+        let index = names(templates);
+        environment.set_path_join_callback(move |name, _| match index.get(name) {
+            Some(&at) => Cow::Owned(key(at)),
+            None => Cow::Borrowed(name.trim_start_matches('\0')),
+        });
+        let sources: Vec<Arc<SourceText>> = templates
+            .iter()
+            .map(|template| Arc::new(SourceText::new(template.body.clone())))
+            .collect();
+        let loaded = sources.clone();
+        environment.set_loader(move |name| {
+            let found = number(name).and_then(|at| Some((at, loaded.get(at)?)));
+            found.map(|(at, source)| compiled(at, source)).transpose()
+        });
+        Self {
+            environment,
+            sources,
+            reached: templates.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
+/// Returns a template as it is compiled, and keeps what that found out.
+fn compiled(at: usize, source: &SourceText) -> Result<String, minijinja::Error> {
+    let (text, sites) = compilable(&source.body, at)?;
+    source.compiled(sites);
+    Ok(text)
 }
 
 fn syntax() -> SyntaxConfig {
@@ -66,15 +96,18 @@ fn syntax() -> SyntaxConfig {
 }
 
 /// Returns a body as it is compiled: within bounds, and nothing that the engine cannot take.
-fn compilable(body: &str) -> Result<String, minijinja::Error> {
-    if body.split('\n').any(|line| line.len() > LINE_LIMIT) {
+fn compilable(
+    body: &Traced,
+    number: usize,
+) -> Result<(String, Vec<bounds::Site>), minijinja::Error> {
+    if body.text().split('\n').any(|line| line.len() > LINE_LIMIT) {
         let detail = format!("a line is longer than {LINE_LIMIT} bytes");
         return Err(minijinja::Error::new(
             minijinja::ErrorKind::SyntaxError,
             detail,
         ));
     }
-    bounds::template(body, &syntax())
+    bounds::template(body, number, &syntax())
 }
 
 fn key(at: usize) -> String {
@@ -85,37 +118,61 @@ fn number(key: &str) -> Option<usize> {
     key.strip_prefix('\0')?.parse().ok()
 }
 
+/// What a rendering is about, beside its template and its values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Terms {
+    pub(super) safety: Safety,
+    pub(super) mounts: Mounts,
+    /// Where texts came from that functions made, by the paths of their fields.
+    pub(super) traces: Arc<BTreeMap<String, Traced>>,
+}
+
 /// Compiles the templates of a set, and renders one of them.
 pub(super) struct Engine<'a> {
-    pub(super) environment: &'a Environment<'static>,
+    pub(super) compiled: &'a Compiled,
     pub(super) templates: &'a [Template],
+}
+
+/// The values of a rendering, and on which terms it prints them.
+struct Task<'a> {
+    template: &'a Template,
+    values: &'a Context<'a>,
+    prefix: &'a str,
+    terms: &'a Terms,
 }
 
 impl Engine<'_> {
     /// Renders a template, which need not be one of the set; numbers are printed as they were written.
-    pub(super) fn render(&self, template: &Template, values: Values<'_>) -> Result<String, Error> {
-        let context = context(template, values);
-        let run = |environment: &Environment<'static>, printed: &[&str], digits| {
-            let given = |name: &str| {
-                if printed.contains(&name) {
-                    digits
-                } else {
-                    Digits::Counted
-                }
-            };
-            self.run(environment, template, numbers::fields(&context, given))
+    pub(super) fn render(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        terms: &Terms,
+    ) -> Result<(Traced, Vec<Omission>), Error> {
+        let context = Context::new(template, values.map);
+        let task = Task {
+            template,
+            values: &context,
+            prefix: values.prefix,
+            terms,
         };
-        let plain = run(self.environment, &[], Digits::Counted)?;
-        if Figures::of(context.values()).is_empty() {
+        let plain = self.run(&task, |_| Digits::Counted, Figures::default())?;
+        if Figures::of(context.iter().map(|(_, field)| field)).is_empty() {
             return Ok(plain);
         }
+        let given = |names: &[&str], digits| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            move |name: &str| {
+                let printed = names.iter().any(|other| other == name);
+                if printed { digits } else { Digits::Counted }
+            }
+        };
         let fields = context.iter().filter(|(_, field)| Figures::can_hold(field));
         let fields: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
-        let mut environment = self.environment.clone();
-        environment.add_filter("tojson", bounds::written(numbers::tojson));
         // Whether a template counts with a field shows in what it prints when it cannot.
         let only_prints = |names: &[&str]| {
-            run(&environment, names, Digits::Alike).is_ok_and(|text| text == plain)
+            let tried = self.run(&task, given(names, Digits::Alike), Figures::default());
+            tried.is_ok_and(|(text, _)| text.text() == plain.0.text())
         };
         let printed: Vec<&str> = if only_prints(&fields) {
             fields
@@ -127,42 +184,85 @@ impl Engine<'_> {
             .iter()
             .filter(|(name, _)| !printed.contains(&name.as_str()));
         let figures = Figures::of(counted.map(|(_, field)| field));
-        environment.set_formatter(move |out, state, value| figures.print(out, state, value));
-        run(&environment, &printed, Digits::Written)
+        self.run(&task, given(&printed, Digits::Written), figures)
+    }
+
+    /// Returns the place for what is known of a template of the set.
+    pub(super) fn reached(&self, template: &Template) -> Option<&OnceLock<Reached>> {
+        self.compiled.reached.get(self.position(template)?)
+    }
+
+    fn position(&self, template: &Template) -> Option<usize> {
+        let same = |other: &Template| std::ptr::eq(other, template) || other == template;
+        self.templates.iter().position(same)
     }
 
     fn run(
         &self,
-        environment: &Environment<'static>,
-        template: &Template,
-        context: minijinja::Value,
-    ) -> Result<String, Error> {
-        let found = self.templates.iter().position(|other| other == template);
+        task: &Task<'_>,
+        digits: impl Fn(&str) -> Digits,
+        figures: Figures,
+    ) -> Result<(Traced, Vec<Omission>), Error> {
+        let template = task.template;
+        let error = |error: minijinja::Error| self.error(&error, template);
+        let mut sources = self.compiled.sources.clone();
         let mut guest;
-        let (environment, name) = if let Some(at) = found {
-            (environment, key(at))
+        let (environment, name) = if let Some(at) = self.position(template) {
+            (&self.compiled.environment, key(at))
         } else {
-            guest = environment.clone();
-            compilable(template.body.text())
+            guest = self.compiled.environment.clone();
+            let source = Arc::new(SourceText::new(template.body.clone()));
+            compiled(sources.len(), &source)
                 .and_then(|body| guest.add_template_owned(GUEST, body))
-                .map_err(|error| self.error(&error, template))?;
+                .map_err(error)?;
+            sources.push(source);
             (&guest, GUEST.to_owned())
         };
-        let mut out = Capped(Vec::new());
-        environment
-            .get_template(&name)
-            .and_then(|compiled| compiled.render_captured_to(context, &mut out).map(drop))
-            .map_err(|error| self.error(&error, template))?;
-        String::from_utf8(out.0).map_err(|_| {
-            Error::new(ErrorKind::BadTemplate, "the output is no valid UTF-8")
-                .at(&template.file, None)
-        })
+        let (fields, known) = traced::context(task.values.iter(), task.prefix, digits);
+        let given = Given {
+            known,
+            prefix: task.prefix.to_owned(),
+            sources,
+            safety: task.terms.safety.clone(),
+            figures,
+            mounts: task.terms.mounts.clone(),
+            traces: Arc::clone(&task.terms.traces),
+            ..Given::default()
+        };
+        let compiled = environment.get_template(&name).map_err(error)?;
+        let rendered = compiled.render_captured_to(given.context(fields), io::sink());
+        let mut rendered = rendered.map_err(|error| self.undefined(&error, task))?;
+        Ok(rendered.with_state_mut(Rendering::finish))
+    }
+
+    /// Returns the error of a rendering; one about a name that is not there says which there are.
+    fn undefined(&self, error: &minijinja::Error, task: &Task<'_>) -> Error {
+        let told = self.error(error, task.template);
+        let detail = told.detail();
+        let path = detail.strip_suffix("` is undefined");
+        let Some(path) = path.and_then(|path| path.strip_prefix('`')) else {
+            return told;
+        };
+        let (before, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut steps = before.split('.').filter(|step| !step.is_empty());
+        let name = name.to_owned();
+        let Some(first) = steps.next() else {
+            let names = task.values.iter().map(|(name, _)| name);
+            return told.expecting(&name, names);
+        };
+        let mut fields = task.values.iter();
+        let found = fields.find_map(|(name, value)| (name == first).then_some(value));
+        let found = steps.fold(found, |value: Option<&Value>, step| value?.get(step));
+        match found.and_then(Value::as_object) {
+            Some(fields) => told.expecting(&name, fields.keys()),
+            None => told,
+        }
     }
 
     /// Returns why the template at `at` of the set does not compile.
     pub(super) fn syntax_error(&self, at: usize) -> Option<Error> {
         let template = self.templates.get(at)?;
-        let error = self.environment.get_template(&key(at)).err()?;
+        let error = self.compiled.environment.get_template(&key(at)).err()?;
         Some(self.error(&error, template))
     }
 
@@ -187,7 +287,6 @@ impl Engine<'_> {
         match error.kind() {
             Kind::OutOfFuel if !detail.is_empty() => bad(detail.to_owned()),
             Kind::OutOfFuel => bad(format!("does not end within {FUEL} steps")),
-            Kind::WriteFailure => bad(format!("prints more than {OUTPUT_LIMIT} bytes")),
             Kind::TemplateNotFound => {
                 let files: Vec<&str> = self
                     .templates
@@ -231,10 +330,10 @@ fn name_in(detail: &str) -> Option<&str> {
 /// Returns the names that a body looks up and does not set itself; none if it does not compile.
 ///
 /// Where they are `nested`, a field of a value is a name with dots.
-pub(super) fn lookups(body: &str, nested: bool) -> BTreeSet<String> {
+pub(super) fn lookups(body: &Traced, nested: bool) -> BTreeSet<String> {
     let mut environment = Environment::empty();
     environment.set_syntax(syntax());
-    let Ok(body) = compilable(body) else {
+    let Ok((body, _)) = compilable(body, 0) else {
         return BTreeSet::new();
     };
     environment
@@ -243,37 +342,38 @@ pub(super) fn lookups(body: &str, nested: bool) -> BTreeSet<String> {
         .unwrap_or_default()
 }
 
+/// Returns the line of a body that uses the filter `raw`.
+pub(super) fn raw_line(body: &str) -> Option<usize> {
+    let some = memchr::memmem::find(body.as_bytes(), b"raw").is_some();
+    some.then(|| bounds::filter_line(body, "raw", &syntax()))?
+}
+
 fn quoted(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
 
-/// Returns the values a template sees: those given, without nulls, and the defaults of the others.
-fn context(template: &Template, values: Values<'_>) -> Map<String, Value> {
-    let mut context: Map<String, Value> = values
-        .map
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    for (name, default) in defaults_by_name(&template.variables) {
-        context.entry(name).or_insert_with(|| Value::from(default));
-    }
-    context
+/// The values that a template sees: those given, without nulls, and the defaults of the others.
+struct Context<'a> {
+    given: &'a Map<String, Value>,
+    defaults: Map<String, Value>,
 }
 
-struct Capped(Vec<u8>);
-
-impl io::Write for Capped {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > OUTPUT_LIMIT {
-            return Err(io::ErrorKind::FileTooLarge.into());
+impl<'a> Context<'a> {
+    fn new(template: &Template, given: &'a Map<String, Value>) -> Self {
+        let has = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
+        let defaults = defaults_by_name(&template.variables).into_iter();
+        let missing = defaults.filter(|(name, _)| !has(name));
+        Self {
+            given,
+            defaults: missing
+                .map(|(name, default)| (name.to_owned(), Value::from(default)))
+                .collect(),
         }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let given = self.given.iter().filter(|(_, value)| !value.is_null());
+        given.chain(&self.defaults)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod numbers;
 mod plain;
 mod scan;
 mod set;
+pub(crate) mod traced;
 
 pub use bounds::VALUE_LIMIT;
 pub use diagnostic::{Diagnostic, DiagnosticKind};
@@ -22,6 +23,7 @@ pub use file::{Language, Template, Variable};
 pub use jinja::{FUEL, OUTPUT_LIMIT};
 pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
 pub use scan::{Placeholder, placeholders};
+pub(crate) use set::Rights;
 pub use set::TemplateSet;
 
 #[cfg(test)]

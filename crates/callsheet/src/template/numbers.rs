@@ -8,10 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::value::{Kwargs, Object, ObjectRepr, ValueKind};
-use minijinja::{Error, ErrorKind, Output, State};
+use minijinja::{Error, ErrorKind};
 use serde_json::{Number, Value};
-
-use super::bounds;
 
 /// How numbers are given that are not whole, or too large for the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +43,7 @@ fn value(value: &Value, digits: Digits) -> minijinja::Value {
     }
 }
 
-fn number(number: &Number, digits: Digits) -> minijinja::Value {
+pub(super) fn number(number: &Number, digits: Digits) -> minijinja::Value {
     let count = counted(number);
     match digits {
         Digits::Counted => count,
@@ -73,7 +71,7 @@ fn counted(number: &Number) -> minijinja::Value {
 ///
 /// Nothing stands in for a count that was written in two ways.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Figures(BTreeMap<u64, Option<String>>);
+pub(crate) struct Figures(BTreeMap<u64, Option<String>>);
 
 impl Figures {
     pub(super) fn of<'a>(fields: impl IntoIterator<Item = &'a Value>) -> Self {
@@ -115,26 +113,27 @@ impl Figures {
         }
     }
 
-    /// Prints a value; a number as it was written.
-    pub(super) fn print(
-        &self,
-        out: &mut Output<'_>,
-        state: &mut State<'_, '_>,
-        value: &minijinja::Value,
-    ) -> Result<(), Error> {
-        let count =
-            (value.is_number() && !value.is_integer()).then(|| f64::try_from(value.clone()));
-        let found = match count {
-            Some(Ok(count)) => self.0.get(&count.to_bits()),
-            _ => None,
-        };
-        match found {
-            None => bounds::print(out, state, value),
-            Some(Some(written)) => Ok(out.write_str(written)?),
+    fn found(&self, value: &minijinja::Value) -> Option<&Option<String>> {
+        if self.is_empty() || !value.is_number() || value.is_integer() {
+            return None;
+        }
+        let count = f64::try_from(value.clone()).ok()?;
+        self.0.get(&count.to_bits())
+    }
+
+    /// Returns a number as it was written, where the engine would print it in another way.
+    pub(super) fn written(&self, value: &minijinja::Value) -> Option<&str> {
+        self.found(value)?.as_deref()
+    }
+
+    /// Fails for a number that was written in two ways.
+    pub(super) fn check(&self, value: &minijinja::Value) -> Result<(), Error> {
+        match self.found(value) {
             Some(None) => Err(Error::new(
                 ErrorKind::InvalidOperation,
                 format!("the number `{value}` is given in two ways of writing; put them in quotes"),
             )),
+            _ => Ok(()),
         }
     }
 }
@@ -173,6 +172,9 @@ pub(super) fn tojson(
     indent: Option<minijinja::Value>,
     args: Kwargs,
 ) -> Result<minijinja::Value, Error> {
+    if !holds_figures(value) {
+        return minijinja::filters::tojson(value, indent, args);
+    }
     let whole = minijinja::filters::tojson(value, indent.clone(), args.clone())?.to_string();
     let mut mark = "number".to_owned();
     while whole.contains(&mark) {
@@ -190,6 +192,12 @@ pub(super) fn tojson(
         out.push_str(piece);
     }
     Ok(minijinja::Value::from_safe_string(out))
+}
+
+fn holds_figures(value: &minijinja::Value) -> bool {
+    let mut figures = Vec::new();
+    marked(value, "", &mut figures);
+    !figures.is_empty()
 }
 
 /// Returns the value with a mark in the place of every number that is text, which `figures` gets in their order.

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::file::Variable;
 use super::scan::{Placeholder, placeholders};
+use super::traced::{Page, Text};
 use crate::Event;
+use crate::omission::Omission;
 use crate::text::value_text;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 
@@ -45,6 +47,8 @@ pub struct Rendered {
     pub prose: Vec<String>,
     /// The given values that were not used, in the order given.
     pub unused: Vec<String>,
+    /// What filters left out, without the name of a layer.
+    pub omissions: Vec<Omission>,
 }
 
 impl Rendered {
@@ -78,6 +82,17 @@ pub fn render_plain(
     declared: Option<&[Variable]>,
     missing: Missing,
 ) -> Rendered {
+    fill_plain(Page::default(), body, values, declared, missing)
+}
+
+/// Does the same onto a page, which says what values may do.
+pub(super) fn fill_plain(
+    page: Page,
+    body: &Traced,
+    values: Values<'_>,
+    declared: Option<&[Variable]>,
+    missing: Missing,
+) -> Rendered {
     let holes = placeholders(body.text());
     let mut filler = Filler {
         values,
@@ -88,9 +103,9 @@ pub fn render_plain(
         texts: BTreeMap::new(),
         missing: Vec::new(),
         prose: Vec::new(),
+        page,
     };
-    let mut out = Traced::with_capacity(body.len());
-    filler.fill(body, 0, &holes, &mut out);
+    filler.fill(body, &holes);
     let unused = values
         .map
         .keys()
@@ -98,10 +113,11 @@ pub fn render_plain(
         .cloned()
         .collect();
     Rendered {
-        body: out,
+        body: filler.page.finish(),
         missing: filler.missing,
         prose: filler.prose,
         unused,
+        omissions: Vec::new(),
     }
 }
 
@@ -152,31 +168,30 @@ struct Filler<'a> {
     declared: Option<&'a [Variable]>,
     origin: Option<(Arc<Origin>, usize)>,
     keep: bool,
-    texts: BTreeMap<String, Option<Traced>>,
+    texts: BTreeMap<String, Option<Arc<Text>>>,
     missing: Vec<String>,
     prose: Vec<String>,
+    page: Page,
 }
 
 impl Filler<'_> {
-    /// Appends `text`, which starts at `base` of the body, with its `holes` filled.
-    ///
-    /// Halving, because cutting a span costs as much as counting the lines before the cut: from left to right,
-    /// many holes in one long text would cost the square of it.
-    fn fill(&mut self, text: &Traced, base: usize, holes: &[Placeholder], out: &mut Traced) {
-        let (before, rest) = holes.split_at(holes.len() / 2);
-        let Some((hole, after)) = rest.split_first() else {
-            out.push(text);
-            return;
-        };
-        let (start, end) = (hole.range.start - base, hole.range.end - base);
-        self.fill(&text.slice(0..start), base, before, out);
-        self.put(hole, &text.slice(start..end), out);
-        self.fill(&text.slice(end..text.len()), hole.range.end, after, out);
+    /// Prints a text with its holes filled.
+    fn fill(&mut self, text: &Traced, holes: &[Placeholder]) {
+        let ends = holes
+            .iter()
+            .flat_map(|hole| [hole.range.start, hole.range.end]);
+        let ends: Vec<usize> = ends.collect();
+        for (nth, piece) in text.cut(&ends).iter().enumerate() {
+            match holes.get(nth / 2).filter(|_| nth % 2 == 1) {
+                Some(hole) => self.put(hole, piece),
+                None => self.page.own(piece),
+            }
+        }
     }
 
-    fn put(&mut self, hole: &Placeholder, literal: &Traced, out: &mut Traced) {
+    fn put(&mut self, hole: &Placeholder, literal: &Traced) {
         if !self.texts.contains_key(&hole.name) {
-            let text = self.text_of(&hole.name);
+            let text = self.text_of(&hole.name).map(Arc::new);
             if text.is_none() {
                 let told = if is_prose(&hole.name, self.declared) {
                     &mut self.prose
@@ -188,22 +203,23 @@ impl Filler<'_> {
             self.texts.insert(hole.name.clone(), text);
         }
         match self.texts.get(&hole.name) {
-            Some(Some(text)) => out.push(text),
-            _ if self.keep || is_prose(&hole.name, self.declared) => out.push(literal),
+            Some(Some(text)) => self.page.put(text),
+            _ if self.keep || is_prose(&hole.name, self.declared) => self.page.own(literal),
             _ => {}
         }
     }
 
-    fn text_of(&self, name: &str) -> Option<Traced> {
+    fn text_of(&self, name: &str) -> Option<Text> {
         if let Some(text) = self.values.map.get(name).and_then(value_text) {
             let path = format!("{}{name}", self.values.prefix);
-            let origin = Origin::new(OriginKind::Input, path, &text);
-            return Some(Traced::whole(text, &origin));
+            let origin = Origin::new(OriginKind::Input, &path, &text);
+            let kind = self.page.kind_of(&path);
+            return Some(Text::new(Traced::whole(text, &origin), kind));
         }
         let default = *self.defaults.get(name)?;
-        Some(match &self.origin {
+        Some(Text::own(match &self.origin {
             Some((origin, len)) => Traced::transformed(default, origin, *len, Transform::Converted),
             None => Traced::frame(default),
-        })
+        }))
     }
 }

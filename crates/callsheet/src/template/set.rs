@@ -1,20 +1,22 @@
 //! A snapshot of one folder of templates: found by name, rendered with values.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use minijinja::Environment;
 use serde::{Deserialize, Serialize};
 
 use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
-use super::jinja::{self, Engine};
-use super::plain::{Missing, Rendered, Values, defaults_by_name, is_prose, render_plain};
+use super::jinja::{self, Compiled, Engine, Terms};
+use super::plain::{Missing, Rendered, Values, defaults_by_name, fill_plain, is_prose};
 use super::scan::placeholders;
+use super::traced::{Page, RAW, Safety};
+use crate::freetext::strict;
+use crate::mounts::Mounts;
 use crate::text::value_text;
-use crate::trace::{Traced, Transform};
+use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// The templates of one folder as they were when it was read.
@@ -36,7 +38,41 @@ pub struct TemplateSet {
     pub(super) templates: Vec<Template>,
     diagnostics: Vec<Diagnostic>,
     #[serde(skip)]
-    environment: OnceLock<Environment<'static>>,
+    compiled: OnceLock<Compiled>,
+    #[serde(skip)]
+    tags: OnceLock<Arc<BTreeSet<String>>>,
+}
+
+/// What a recipe lets its templates do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights<'a> {
+    /// The fields in which every text is fit for a line already.
+    pub(crate) harmless: &'a [&'static str],
+    /// Where texts came from that functions made, by the paths of their fields.
+    pub(crate) traces: &'a Arc<BTreeMap<String, Traced>>,
+    /// Whether values may be printed as they are.
+    pub(crate) raw: bool,
+    /// The real folders that have names.
+    pub(crate) mounts: &'a Mounts,
+}
+
+/// What is known of a jinja template with all that it pulls in.
+#[derive(Clone, Debug)]
+pub(super) struct Reached {
+    /// The error for templates that include each other.
+    cycle: Option<Error>,
+    /// The names that are looked up, where that can be known.
+    lookups: Option<BTreeSet<String>>,
+}
+
+impl Reached {
+    fn of(set: &TemplateSet, template: &Template) -> Self {
+        let graph = Graph::new(&set.templates);
+        Self {
+            cycle: graph.cycle_from(template, &mut BTreeSet::new()),
+            lookups: graph.lookups(template),
+        }
+    }
 }
 
 impl TemplateSet {
@@ -118,7 +154,7 @@ impl TemplateSet {
         Self {
             templates,
             diagnostics,
-            environment: OnceLock::new(),
+            ..Self::default()
         }
     }
 
@@ -179,7 +215,7 @@ impl TemplateSet {
         written.find_map(|template| graph.cycle_from(template, &mut done))
     }
 
-    /// Renders a template with values.
+    /// Renders a template with values, which are printed as they are.
     ///
     /// `missing` is about plain templates; in a jinja template a missing value is always an error.
     pub fn render(
@@ -188,13 +224,45 @@ impl TemplateSet {
         values: Values<'_>,
         missing: Missing,
     ) -> Result<Rendered, Error> {
+        self.render_on(template, values, missing, &Terms::default())
+    }
+
+    /// Renders a template of a recipe, in which values make no structure.
+    pub(crate) fn render_safe(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        missing: Missing,
+        rights: Rights<'_>,
+    ) -> Result<Rendered, Error> {
+        let terms = Terms {
+            safety: Safety::Safe {
+                harmless: rights.harmless.into(),
+                tags: self.tags(template),
+                raw: rights.raw,
+            },
+            mounts: rights.mounts.clone(),
+            traces: Arc::clone(rights.traces),
+        };
+        self.render_on(template, values, missing, &terms)
+    }
+
+    fn render_on(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        missing: Missing,
+        terms: &Terms,
+    ) -> Result<Rendered, Error> {
         if template.language == Language::Jinja {
-            return self.render_jinja(template, values);
+            return self.render_jinja(template, values, terms);
         }
         if missing == Missing::Error {
-            strict(template, values)?;
+            check_all_there(template, values)?;
         }
-        Ok(render_plain(
+        let page = Page::new(terms.safety.clone());
+        Ok(fill_plain(
+            page,
             &template.body,
             values,
             template.declared(),
@@ -202,19 +270,53 @@ impl TemplateSet {
         ))
     }
 
-    fn render_jinja(&self, template: &Template, values: Values<'_>) -> Result<Rendered, Error> {
-        let graph = Graph::new(&self.templates);
-        if let Some(error) = graph.cycle_from(template, &mut BTreeSet::new()) {
-            return Err(error);
+    /// Returns the error for the first place at which a template, or one that it pulls in, prints a value as it is.
+    pub(crate) fn raw_in(&self, template: &Template) -> Option<Error> {
+        let reached = Graph::new(&self.templates).reach(template)?;
+        let jinja = reached.into_iter();
+        let mut jinja = jinja.filter(|template| template.language == Language::Jinja);
+        jinja.find_map(|template| {
+            let line = jinja::raw_line(template.body.text())?;
+            let error = Error::new(ErrorKind::BadRecipe, RAW);
+            Some(error.at(&template.file, template.line_of(line)))
+        })
+    }
+
+    /// Returns the tags that the templates have, and a template that need not be one of them.
+    fn tags(&self, template: &Template) -> Arc<BTreeSet<String>> {
+        let own = self.tags.get_or_init(|| {
+            let bodies = self.templates.iter();
+            let tags = bodies.flat_map(|template| strict::tag_names(template.body.text()));
+            Arc::new(tags.map(str::to_owned).collect())
+        });
+        let more = strict::tag_names(template.body.text());
+        let more: BTreeSet<String> = more.map(str::to_owned).collect();
+        if more.is_subset(own) {
+            return Arc::clone(own);
         }
-        let text = self.engine().render(template, values)?;
-        let body = Traced::transformed(
-            text,
-            &template.source,
-            template.source.len,
-            Transform::Rendered,
-        );
-        let unused = match graph.lookups(template) {
+        Arc::new(own.union(&more).cloned().collect())
+    }
+
+    fn render_jinja(
+        &self,
+        template: &Template,
+        values: Values<'_>,
+        terms: &Terms,
+    ) -> Result<Rendered, Error> {
+        let engine = self.engine();
+        let found;
+        let reached = match engine.reached(template) {
+            Some(kept) => kept.get_or_init(|| Reached::of(self, template)),
+            None => {
+                found = Reached::of(self, template);
+                &found
+            }
+        };
+        if let Some(error) = &reached.cycle {
+            return Err(error.clone());
+        }
+        let (body, omissions) = engine.render(template, values, terms)?;
+        let unused = match &reached.lookups {
             Some(used) => values
                 .map
                 .keys()
@@ -228,14 +330,13 @@ impl TemplateSet {
             missing: Vec::new(),
             prose: Vec::new(),
             unused,
+            omissions,
         })
     }
 
     pub(super) fn engine(&self) -> Engine<'_> {
         Engine {
-            environment: self
-                .environment
-                .get_or_init(|| jinja::environment(&self.templates)),
+            compiled: self.compiled.get_or_init(|| Compiled::new(&self.templates)),
             templates: &self.templates,
         }
     }
@@ -243,7 +344,7 @@ impl TemplateSet {
 
 /// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose
 /// needs none.
-fn strict(template: &Template, values: Values<'_>) -> Result<(), Error> {
+fn check_all_there(template: &Template, values: Values<'_>) -> Result<(), Error> {
     let defaults = defaults_by_name(&template.variables);
     let has = |name: &str| {
         defaults.contains_key(name)

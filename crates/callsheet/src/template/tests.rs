@@ -5,6 +5,7 @@ mod frontmatter;
 mod jinja;
 mod plain;
 mod set;
+mod traced;
 
 use serde_json::{Map, Value};
 

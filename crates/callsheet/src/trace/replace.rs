@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Link, Origin, OriginKind, Traced, Transform};
+use super::{Link, Origin, OriginKind, Span, Traced, Transform};
 
 impl Traced {
     /// Returns the text with ranges of it, in order and without overlap, replaced by other texts.
@@ -12,14 +12,34 @@ impl Traced {
     #[must_use]
     pub(crate) fn replaced(&self, parts: &[(Range<usize>, String)], transform: Transform) -> Self {
         let mut out = Self::with_capacity(self.len());
-        let mut at = 0;
+        let mut walk = Walk::new(self);
         for (range, text) in parts {
-            out.push(&self.slice(at..range.start));
-            out.push_span(text, Some(self.slice(range.clone()).link(text, transform)));
-            at = range.end;
+            walk.copy(range.start, &mut out);
+            let replaced = walk.piece(range.end);
+            out.push_span(text, Some(replaced.link(text, transform)));
         }
-        out.push(&self.slice(at..self.len()));
+        walk.copy(self.len(), &mut out);
         out
+    }
+
+    /// Returns the text with the same frame put in at some places, which are in order.
+    #[must_use]
+    pub(crate) fn with_frames(&self, places: &[usize], frame: &str) -> Self {
+        let mut out = Self::with_capacity(self.len() + places.len() * frame.len());
+        let mut walk = Walk::new(self);
+        for place in places {
+            walk.copy(*place, &mut out);
+            out.push_frame(frame);
+        }
+        walk.copy(self.len(), &mut out);
+        out
+    }
+
+    /// Returns the text in pieces, cut at places that are in order.
+    pub(crate) fn cut(&self, places: &[usize]) -> Vec<Self> {
+        let mut walk = Walk::new(self);
+        let ends = places.iter().copied().chain([self.text.len()]);
+        ends.map(|end| walk.piece(end)).collect()
     }
 
     /// Returns one link for the whole text: to all of the first origin that it has, or to something derived.
@@ -55,6 +75,62 @@ impl Traced {
             };
             last = Some((Arc::clone(&link.origin), Arc::clone(&new)));
             link.origin = new;
+        }
+    }
+}
+
+/// Goes through a text once, part by part, and counts each line of its origins once.
+struct Walk<'a> {
+    text: &'a Traced,
+    /// The spans that are not used up.
+    spans: &'a [Span],
+    at: usize,
+    /// The lines that were passed in the first of them.
+    lines: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(text: &'a Traced) -> Self {
+        Self {
+            text,
+            spans: &text.spans,
+            at: 0,
+            lines: 0,
+        }
+    }
+
+    fn piece(&mut self, end: usize) -> Traced {
+        let mut out = Traced::with_capacity(end - self.at);
+        self.copy(end, &mut out);
+        out
+    }
+
+    fn copy(&mut self, end: usize, out: &mut Traced) {
+        while let Some((span, after)) = self.spans.split_first()
+            && self.at < end
+        {
+            let part = self.at..end.min(span.range.end);
+            let text = &self.text.text[part.clone()];
+            let exact = span.link.as_ref().filter(|link| link.transform.is_none());
+            let link = match exact {
+                Some(link) => {
+                    let skipped = part.start - span.range.start;
+                    let start = link.range.start + skipped;
+                    Some(Link {
+                        range: start..start + part.len(),
+                        line: link.line + self.lines,
+                        ..link.clone()
+                    })
+                }
+                None => span.link.clone(),
+            };
+            out.push_span(text, link);
+            self.at = part.end;
+            if self.at == span.range.end {
+                (self.spans, self.lines) = (after, 0);
+            } else if exact.is_some() {
+                self.lines += memchr::memchr_iter(b'\n', text.as_bytes()).count();
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::draw::Draw;
 /// Keys of the recipe itself. Of every group at most one line is taken, and rarely the last one.
 const TOP: &[&[&str]] = &[
     &["shape = \"system\"", "shape = \"text\"", "shape = \"cube\""],
-    &["prepare = \"none\"", "prepare = \"injection\""],
+    &["prepare = []", "prepare = [\"stories\"]"],
     &[
         "separator = \"\"",
         "separator = \"\\n--\\n\"",

@@ -13,6 +13,7 @@ mod redaction;
 mod redaction_by_entropy;
 mod run;
 mod state;
+mod templates;
 
 use proptest::prelude::ProptestConfig;
 

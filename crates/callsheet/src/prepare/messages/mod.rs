@@ -16,51 +16,42 @@ use serde_json::{Map, Value, json};
 
 use self::fields::Fields;
 use self::printer::Printer;
-use super::{Piece, Prepared};
+use super::{Piece, Prepared, Surroundings};
 use crate::blocks::RunDirective;
 use crate::inputs::{Located, Root};
 use crate::mounts::{Guard, Mount, Mounts, is_windows};
 use crate::policy::{ToolPolicy, merge};
-use crate::redact::Rules;
 use crate::{Error, ErrorKind};
 
 /// The field of the input that holds what a person wrote.
 const USER_INPUT: &str = "userInput";
 
-pub(super) fn prepare(
-    mut input: Map<String, Value>,
-    root: Option<&Root>,
-    rules: &Rules,
-) -> Result<Prepared, Error> {
-    let found = package::fill(&mut input, root)?;
+pub(super) fn prepare(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    let (root, rules) = (around.inputs.root.as_ref(), around.rules);
+    let input = &mut prepared.fields;
+    let found = package::fill(input, root)?;
     let mounts = found
         .folders
         .into_iter()
-        .fold(mounts(&input, root), |mounts, (mount, folder)| {
+        .fold(mounts(input, root), |mounts, (mount, folder)| {
             mounts.with(mount, &folder)
         })
         .with_rules(rules.clone());
-    let fields = Fields(&input);
+    let fields = Fields(input);
     let mut printer = Printer::new(&mounts);
     let (values, piece) = values(fields, &mut printer)?;
     let persona = persona::own_prompt(fields, found.persona, &printer)?;
-    let omissions = printer.into_omissions();
-    let mut prepared = Prepared {
-        fields: input,
-        omissions,
-        guard: Some(Guard::new(mounts)),
-        ..Prepared::default()
-    };
-    prepared
-        .fields
-        .insert("prepared".to_owned(), Value::Object(values));
+    prepared.omissions.extend(printer.into_omissions());
+    prepared.guard = Some(Guard::new(mounts));
+    let fields = &mut prepared.fields;
+    fields.insert("prepared".to_owned(), Value::Object(values));
     let pieces = &mut prepared.pieces;
     pieces.insert(
         "prepared.user_input".to_owned(),
         piece.into_iter().collect(),
     );
     pieces.extend(persona.map(|persona| (persona::PROMPT.to_owned(), vec![persona])));
-    Ok(prepared)
+    Ok(())
 }
 
 /// Returns what the templates print, and the message of the user's text.

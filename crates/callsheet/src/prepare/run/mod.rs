@@ -14,14 +14,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::input::RunInput;
+pub(crate) use self::paths::relative as relative_path;
+
 use self::lines::{Entry, Lines, block};
-use super::{Piece, Prepared};
+use super::{Piece, Prepared, Surroundings};
 use crate::scope::ScopeGlobs;
 use crate::{Error, ErrorKind};
 
-pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error> {
-    let input = RunInput::read(&fields)?;
-    let mut pieces: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
+pub(super) fn prepare(prepared: &mut Prepared, _: Surroundings<'_>) -> Result<(), Error> {
+    let input = RunInput::read(&prepared.fields)?;
+    let pieces = &mut prepared.pieces;
     let mut add = |name: &str, piece: Option<Piece>| {
         pieces.insert(format!("run.{name}"), piece.into_iter().collect());
     };
@@ -57,21 +59,15 @@ pub(super) fn prepare(mut fields: Map<String, Value>) -> Result<Prepared, Error>
     for name in digest::NAMES {
         add(name, None);
     }
-    let mut omissions = Vec::new();
     if let Some(previous) = &input.previous {
         let digest = digest::digest(previous)?;
-        omissions = digest.omissions;
+        prepared.omissions.extend(digest.omissions);
         for (name, piece) in digest.pieces {
             add(name, piece);
         }
     }
-    record(&mut fields, &input, has_role);
-    Ok(Prepared {
-        fields,
-        pieces,
-        omissions,
-        ..Prepared::default()
-    })
+    record(&mut prepared.fields, &input, has_role);
+    Ok(())
 }
 
 /// Writes what counts in the end into the fields: conditions look at them, and they are what was composed from.

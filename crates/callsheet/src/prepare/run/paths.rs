@@ -28,7 +28,7 @@ pub(super) fn entry_point(field: &str, path: &str) -> Result<String, Error> {
 }
 
 /// Returns the normalised path of a fact, such as a file that changed.
-pub(super) fn relative(field: &str, path: &str) -> Result<String, Error> {
+pub(crate) fn relative(field: &str, path: &str) -> Result<String, Error> {
     let bad = |why: &str| Err(refused(field, path, why));
     if crate::text::strip(path).is_empty() {
         return bad("it is empty");

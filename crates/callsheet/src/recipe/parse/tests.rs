@@ -38,8 +38,8 @@ const MISTAKES: &[(&str, &str)] = &[
         "1: unknown value `json`, expected one of `text`, `system`, `messages`",
     ),
     (
-        "\nprepare = 'magic'\n",
-        "2: unknown value `magic`, expected one of `none`, `injection`, `layers`, `run`, `messages`, `review`, `phase`",
+        "\nprepare = ['magic']\n",
+        "2: unknown value `magic`, expected one of `changed`, `layers`, `messages`, `run`, `stories`, `workflow`",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",
@@ -261,8 +261,8 @@ fn what_is_not_said_has_its_default() {
         ("\n\n", Shape::Text)
     );
     assert_eq!(
-        (recipe.missing, recipe.prepare),
-        (Missing::Error, Preparation::None)
+        (recipe.missing, recipe.prepare.clone()),
+        (Missing::Error, Preparation::default())
     );
     let layers: Vec<_> = recipe
         .layers

@@ -19,7 +19,7 @@ const ESCAPED: u64 = 6;
 struct Budget(u64);
 
 /// Takes `cost` off the budget of the rendering.
-pub(super) fn spend(state: &mut State<'_, '_>, cost: u64) -> Result<(), Error> {
+pub(crate) fn spend(state: &mut State<'_, '_>, cost: u64) -> Result<(), Error> {
     let left = state.get_or_insert_extension_with(|| Budget(VALUE_LIMIT));
     left.0 = left.0.checked_sub(cost).ok_or_else(too_much)?;
     Ok(())
@@ -32,7 +32,7 @@ fn too_much() -> Error {
 }
 
 /// Returns the error of a limit: out of fuel, in our words.
-pub(super) fn refused(detail: String) -> Error {
+pub(crate) fn refused(detail: String) -> Error {
     Error::new(ErrorKind::OutOfFuel, detail)
 }
 
@@ -125,7 +125,7 @@ fn holds_values(value: &Value) -> bool {
 }
 
 /// Pays for a value that was made, and returns it with its items counted out.
-pub(super) fn keep(state: &mut State<'_, '_>, value: Value) -> Result<Value, Error> {
+pub(crate) fn keep(state: &mut State<'_, '_>, value: Value) -> Result<Value, Error> {
     if let Some(text) = value.as_bytes() {
         spend(state, text.len() as u64)?;
         return Ok(value);
@@ -155,7 +155,7 @@ pub(super) fn hold(state: &mut State<'_, '_>, value: Value) -> Result<Value, Err
 }
 
 /// Pays for looking through a value.
-pub(super) fn read(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+pub(crate) fn read(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     /// How many bytes are compared for the price of one that is made.
     const COMPARED: u64 = 16;
     let cost = match value.as_bytes() {
@@ -170,12 +170,19 @@ pub(super) fn read(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error
 }
 
 /// Returns what the text of a value takes.
-pub(super) fn text_cost(value: &Value) -> Result<u64, Error> {
+pub(crate) fn text_cost(value: &Value) -> Result<u64, Error> {
     match value.as_bytes() {
         Some(text) => Ok(text.len() as u64),
         None if holds_values(value) => Ok(Size::of(value)?.as_text()),
         None => Ok(ITEM_TEXT),
     }
+}
+
+/// Pays for what is known of a text that was made.
+pub(crate) fn keep_parts(state: &mut State<'_, '_>, parts: u64) -> Result<(), Error> {
+    /// What is free, because nearly every text has it.
+    const FREE: u64 = 2;
+    spend(state, parts.saturating_sub(FREE) * ITEM_TEXT)
 }
 
 /// Prints a value and pays for it, wherever the text goes.

@@ -2,24 +2,26 @@
 //!
 //! Filters that only look at a value, pick a part of it or make a number of it are the engine's own.
 
-use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
+use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value, filters};
 
 use super::budget::{ITEM, Size, keep, spend, text_cost};
+use crate::template::numbers;
+use crate::template::traced::keep::{self as traced, Rule};
 
 /// Says what a filter costs with these arguments, of which the first is the value.
-type Price = fn(&[Value]) -> Result<u64, Error>;
+pub(crate) type Price = fn(&[Value]) -> Result<u64, Error>;
 
 pub(super) fn install(environment: &mut Environment<'static>) {
     let mut add = |name: &'static str, filter: Value, price: Price| {
-        environment.add_filter(name, bounded(filter, price));
+        environment.add_filter(name, bounded(filter, price, traced::rule(name)));
     };
     macro_rules! add {
         ($price:expr, $($name:literal $filter:ident),+) => {
             $(add($name, Value::from_function(filters::$filter), $price);)+
         };
     }
-    add!(text, "lower" lower, "upper" upper, "title" title, "capitalize" capitalize, "trim" trim);
+    add!(text, "lower" lower, "upper" upper, "capitalize" capitalize, "trim" trim);
     add!(text, "safe" safe, "string" string, "select" select, "reject" reject);
     add!(text, "selectattr" selectattr, "rejectattr" rejectattr);
     add!(escaped, "escape" escape, "e" escape);
@@ -33,20 +35,23 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     add!(indent, "indent" indent);
     add!(split, "split" split, "lines" lines);
     add!(format, "format" format);
-    add!(tojson, "pprint" pprint, "tojson" tojson);
+    add!(tojson, "pprint" pprint);
+    add("tojson", Value::from_function(numbers::tojson), tojson);
 }
 
-/// Returns a filter that pays its price, and for its result.
+/// Returns a filter that pays its price, and for its result, of which it knows where it came from.
 pub(crate) fn bounded(
     filter: Value,
     price: Price,
+    rule: Option<Rule>,
 ) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> {
     move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {
         let args = args.into_values();
         spend(state, price(&args)?)?;
         let made = filter.call(state, &args)?;
         let made = plain(made)?;
-        keep(state, made)
+        let kept = keep(state, made)?;
+        traced::remade(state, kept, &args, rule)
     }
 }
 
@@ -101,7 +106,7 @@ fn number(args: &[Value], at: usize, name: &str) -> u64 {
     number.map_or(0, |number| number as u64)
 }
 
-fn argument(args: &[Value], at: usize, name: &str) -> Option<Value> {
+pub(crate) fn argument(args: &[Value], at: usize, name: &str) -> Option<Value> {
     let named = args.last().filter(|last| last.is_kwargs());
     let named = named.and_then(|fields| fields.get_attr(name).ok());
     let placed = args.get(at).filter(|arg| !arg.is_kwargs());
@@ -205,7 +210,7 @@ fn format(args: &[Value]) -> Result<u64, Error> {
     Ok(text(args)?.saturating_mul(each).saturating_add(wide))
 }
 
-pub(crate) fn tojson(args: &[Value]) -> Result<u64, Error> {
+fn tojson(args: &[Value]) -> Result<u64, Error> {
     let Some(value) = args.first() else {
         return Ok(0);
     };
@@ -215,11 +220,4 @@ pub(crate) fn tojson(args: &[Value]) -> Result<u64, Error> {
     Ok(size
         .as_text()
         .saturating_add(size.items.saturating_mul(margin)))
-}
-
-/// The filter `tojson` of numbers as they were written, which has the same price.
-pub(crate) fn written(
-    filter: fn(&Value, Option<Value>, Kwargs) -> Result<Value, Error>,
-) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> {
-    bounded(Value::from_function(filter), tojson)
 }

@@ -12,9 +12,9 @@ mod rewrite;
 
 use minijinja::Environment;
 
-pub(super) use budget::print;
-pub(super) use filters::written;
-pub(crate) use rewrite::{expression, template};
+pub(super) use budget::{keep, keep_parts, read, refused, spend, text_cost};
+pub(super) use filters::{argument, bounded};
+pub(crate) use rewrite::{Site, expression, filter_line, template};
 
 /// The number of bytes that the values made by one rendering may take, all together.
 pub const VALUE_LIMIT: u64 = 256 * 1024 * 1024;
@@ -23,5 +23,5 @@ pub const VALUE_LIMIT: u64 = 256 * 1024 * 1024;
 pub(crate) fn install(environment: &mut Environment<'static>) {
     filters::install(environment);
     operators::install(environment);
-    environment.set_formatter(print);
+    environment.set_formatter(budget::print);
 }

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters, functions};
 
+use crate::template::traced::keep as traced;
+
 use super::budget::{ITEM, hold, keep, read, refused, settled, spend, text_cost};
 
 /// The number of items that a list may get by adding or repeating.
@@ -42,7 +44,7 @@ fn concat(state: &mut State<'_, '_>, left: &Value, right: &Value) -> Result<Valu
     defined(state, left)?;
     defined(state, right)?;
     spend(state, text_cost(left)?.saturating_add(text_cost(right)?))?;
-    Ok(format!("{left}{right}").into())
+    traced::concat(state, left, right)
 }
 
 fn is_list(value: &Value) -> bool {
@@ -66,6 +68,9 @@ fn add(state: &mut State<'_, '_>, left: Value, right: Value) -> Result<Value, Er
         if left.is_tuple() {
             spend(state, len * ITEM)?;
         }
+    }
+    if left.kind() == ValueKind::String && right.kind() == ValueKind::String {
+        return traced::concat(state, &left, &right);
     }
     let sum = engine("a + b", left, right)?;
     if lists && !sum.is_tuple() {
@@ -100,7 +105,9 @@ fn multiply(state: &mut State<'_, '_>, left: Value, right: Value) -> Result<Valu
             spend(state, len * ITEM)?;
         }
     }
-    settled(engine("a * b", left, right)?)
+    let args = [left.clone(), right.clone()];
+    let made = settled(engine("a * b", left, right)?)?;
+    traced::remade(state, made, &args, None)
 }
 
 /// Returns a number that can be added to and multiplied with another one without care.
@@ -166,8 +173,12 @@ fn slice(
     if let Some(text) = value.as_str() {
         spend(state, text.len() as u64 * 5)?;
         let chars: Vec<char> = text.chars().collect();
-        let chosen = places(chars.len(), start, stop, step);
-        return Ok(chosen.map(|at| chars[at]).collect::<String>().into());
+        let chosen: Vec<usize> = places(chars.len(), start, stop, step).collect();
+        if let (Some(first), Some(last), 1) = (chosen.first(), chosen.last(), step) {
+            return traced::part(state, &value, *first..last + 1);
+        }
+        let made = chosen.into_iter().map(|at| chars[at]).collect::<String>();
+        return traced::remade(state, made.into(), &[value], None);
     }
     if !is_list(&value) {
         let detail = format!("value of type {} cannot be sliced", value.kind());

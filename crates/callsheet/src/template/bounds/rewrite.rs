@@ -4,80 +4,45 @@
 //! same lines. Nothing is evaluated here: the engine would work out what is constant, however large it gets.
 
 use minijinja::machinery::ast::{BinOpKind, CallArg, CompareOpKind, Expr, UnaryOpKind};
-use minijinja::machinery::{Span, Token, parse, parse_expr, tokenize};
+use minijinja::machinery::{Span, parse, parse_expr};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Error, ErrorKind, Value};
 
+use crate::trace::Traced;
+
+mod sites;
 mod statements;
+mod tokens;
 
-/// How many parts an expression may have that build on each other, and how many conditions may follow on each other.
-///
-/// The engine goes through them one inside the other, and every one takes room on the stack.
-const MOST_PARTS: usize = 1_000;
+use sites::Found;
+pub(crate) use sites::Site;
+pub(crate) use tokens::filter_line;
+use tokens::look_over;
 
-/// How many brackets may be open at once.
-const MOST_BRACKETS: usize = 100;
-
-/// Writes a template anew.
-pub(crate) fn template(source: &str, syntax: &SyntaxConfig) -> Result<String, Error> {
+/// Writes a template anew that has a number, and returns the places in it that it refers to.
+pub(crate) fn template(
+    body: &Traced,
+    number: usize,
+    syntax: &SyntaxConfig,
+) -> Result<(String, Vec<Site>), Error> {
+    let source = body.text();
     look_over(source, false, syntax)?;
     let template = parse(source, "", syntax.clone())?;
-    let mut printer = Printer::new();
+    let mut printer = Printer::new(source, Some(number));
     printer.statement(&template)?;
-    Ok(printer.out)
+    if printer.extends {
+        printer.hook(&format!("{number}|callsheet.unmute"));
+    }
+    Ok((printer.out, sites::sites(body, printer.found)))
 }
 
 /// Writes an expression anew.
 pub(crate) fn expression(source: &str) -> Result<String, Error> {
     look_over(source, true, &SyntaxConfig::default())?;
     let expression = parse_expr(source)?;
-    let mut printer = Printer::new();
+    let mut printer = Printer::new(source, None);
     printer.expression(&expression, Level::Condition)?;
     Ok(printer.out)
-}
-
-/// Refuses what the engine would go too deep for.
-fn look_over(source: &str, in_expr: bool, syntax: &SyntaxConfig) -> Result<(), Error> {
-    let mut open = vec![0_usize];
-    let mut conditions = Vec::new();
-    let mut starts = false;
-    for token in tokenize(source, in_expr, syntax.clone()) {
-        // What is no token is told by the parser, with its place.
-        let Ok((token, _)) = token else { break };
-        match token {
-            Token::VariableStart | Token::BlockStart => open = vec![0],
-            Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => open.push(0),
-            Token::ParenClose | Token::BracketClose | Token::BraceClose => {
-                open.pop();
-            }
-            Token::Comma => {
-                open.pop();
-                open.push(0);
-            }
-            Token::Ident("if") if starts => conditions.push(0),
-            Token::Ident("elif") if starts => {
-                let chained = conditions.pop().unwrap_or(0_usize);
-                conditions.push(chained + 1);
-            }
-            Token::Ident("endif") if starts => {
-                conditions.pop();
-            }
-            _ => {}
-        }
-        if let Some(parts) = open.last_mut() {
-            *parts += 1;
-        }
-        if open.iter().sum::<usize>() + conditions.iter().sum::<usize>() > MOST_PARTS {
-            let detail = format!("an expression has more than {MOST_PARTS} parts");
-            return Err(Error::new(ErrorKind::SyntaxError, detail));
-        }
-        if open.len() > MOST_BRACKETS {
-            let detail = format!("more than {MOST_BRACKETS} brackets are open at once");
-            return Err(Error::new(ErrorKind::SyntaxError, detail));
-        }
-        starts = matches!(token, Token::BlockStart);
-    }
-    Ok(())
 }
 
 /// How tightly an expression binds, from loosely to tightly.
@@ -95,17 +60,34 @@ enum Level {
     Primary,
 }
 
-struct Printer {
+struct Printer<'s> {
+    source: &'s str,
+    /// The number of the template; an expression on its own has none, and prints nothing.
+    number: Option<usize>,
     out: String,
     line: u16,
+    found: Vec<Found>,
+    /// Whether the template may extend another one.
+    extends: bool,
 }
 
-impl Printer {
-    fn new() -> Self {
+impl<'s> Printer<'s> {
+    fn new(source: &'s str, number: Option<usize>) -> Self {
         Self {
+            source,
+            number,
             out: String::new(),
             line: 1,
+            found: Vec::new(),
+            extends: false,
         }
+    }
+
+    /// Prints a statement that does something and prints nothing itself.
+    fn hook(&mut self, expression: &str) {
+        self.push("{% if ");
+        self.push(expression);
+        self.push(" %}{% endif %}");
     }
 
     fn push(&mut self, text: &str) {
@@ -149,7 +131,7 @@ impl Printer {
     fn bare(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
         match expr {
             Expr::Var(var) => self.push(var.id),
-            Expr::Const(value) => self.constant(&value.value),
+            Expr::Const(value) => self.printed_constant(&value.value, value.span()),
             Expr::UnaryOp(unary) => match unary.op {
                 UnaryOpKind::Not => {
                     self.push("not ");
@@ -182,8 +164,7 @@ impl Printer {
                     self.expression(value, Level::Filtered)?;
                     self.push("|");
                 }
-                self.push(filter.name);
-                self.arguments(&filter.args)?;
+                self.filter(filter)?;
             }
             Expr::Test(test) => {
                 self.expression(&test.expr, Level::Filtered)?;
@@ -208,10 +189,10 @@ impl Printer {
             Expr::GetItem(item) => {
                 self.expression(&item.expr, Level::Primary)?;
                 self.push("[");
-                self.expression(&item.subscript_expr, Level::Condition)?;
+                self.bare_constant(&item.subscript_expr)?;
                 self.push("]");
             }
-            Expr::Call(call) => self.call(&call.expr, &call.args)?,
+            Expr::Call(call) => self.captured_call(&call.expr, &call.args)?,
             Expr::Slice(slice) => {
                 self.expression(&slice.expr, Level::Filtered)?;
                 self.push("|callsheet.slice(");
@@ -323,10 +304,44 @@ impl Printer {
     /// Prints one side of a comparison, which the engine goes all through.
     fn compared(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
         if matches!(expr, Expr::Const(_)) {
-            return self.expression(expr, Level::Filtered);
+            return self.bare_constant(expr);
         }
         self.expression(expr, Level::Filtered)?;
         self.push("|callsheet.read");
+        Ok(())
+    }
+
+    /// Prints a constant that nobody prints or keeps.
+    fn bare_constant(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        match expr {
+            Expr::Const(constant) => {
+                self.go_to(constant.span());
+                self.constant(&constant.value);
+                Ok(())
+            }
+            _ => self.expression(expr, Level::Condition),
+        }
+    }
+
+    /// Prints a constant; a text leads to where it stands.
+    fn printed_constant(&mut self, value: &Value, span: Span) {
+        match (self.number, value.as_str()) {
+            (Some(number), Some(text)) => {
+                let site = self.constant_site(text, span);
+                self.push(&format!("{number}|callsheet.own({site})"));
+            }
+            _ => self.constant(value),
+        }
+    }
+
+    /// Prints a call that may print: what it prints is captured.
+    fn captured_call(&mut self, callee: &Expr<'_>, args: &[CallArg<'_>]) -> Result<(), Error> {
+        if self.number.is_none() {
+            return self.call(callee, args);
+        }
+        self.push("none|callsheet.begin|callsheet.called(");
+        self.call(callee, args)?;
+        self.push(")");
         Ok(())
     }
 
@@ -370,13 +385,17 @@ impl Printer {
 }
 
 fn is_constant(expr: &Expr<'_>) -> bool {
-    let all = |items: &[Expr<'_>]| items.iter().all(|item| matches!(item, Expr::Const(_)));
+    let all = |items: &[Expr<'_>]| items.iter().all(is_plain_constant);
     match expr {
         Expr::List(list) => all(&list.items),
         Expr::Tuple(tuple) => all(&tuple.items),
         Expr::Map(map) => all(&map.keys) && all(&map.values),
         _ => false,
     }
+}
+
+fn is_plain_constant(expr: &Expr<'_>) -> bool {
+    matches!(expr, Expr::Const(constant) if constant.value.as_str().is_none())
 }
 
 fn comparison(op: CompareOpKind) -> &'static str {
@@ -424,7 +443,10 @@ fn level(expr: &Expr<'_>) -> Level {
         },
         Expr::Filter(_) | Expr::Test(_) | Expr::Slice(_) => Level::Filtered,
         Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if !is_constant(expr) => Level::Filtered,
-        Expr::Const(value) if value.value.is_number() => Level::Filtered,
+        Expr::Const(value) if value.value.is_number() || value.value.as_str().is_some() => {
+            Level::Filtered
+        }
+        Expr::Call(_) => Level::Filtered,
         _ => Level::Primary,
     }
 }

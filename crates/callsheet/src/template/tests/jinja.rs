@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{lines, map, set, values};
 use crate::template::*;
-use crate::trace::Transform;
+use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 fn jinja(body: &str) -> String {
@@ -14,6 +14,22 @@ fn jinja(body: &str) -> String {
 fn render_in(set: &TemplateSet, name: &str, given: Value) -> Result<Rendered, Error> {
     let given = map(given);
     set.render(set.get(name).unwrap(), values(&given), Missing::Keep)
+}
+
+/// Returns what each span is and where it leads to.
+fn traces(text: &Traced) -> Vec<String> {
+    let spans = text.spans().iter();
+    let told = spans.map(|span| {
+        let shown = &text.text()[span.range.clone()];
+        let Some(link) = &span.link else {
+            return format!("`{shown}` frame");
+        };
+        let transform = link
+            .transform
+            .map_or(String::new(), |how| format!(" {how:?}"));
+        format!("`{shown}` {}:{}{transform}", link.origin, link.line)
+    });
+    told.collect()
 }
 
 fn render(body: &str, given: Value) -> Result<String, String> {
@@ -146,7 +162,7 @@ fn errors_name_the_line_in_the_file() {
         (
             "{% for a in range(9999) %}{{ x }}{% endfor %}",
             json!({"x": "x".repeat(10_000)}),
-            "t.md: prints more than 67108864 bytes",
+            "t.md:4: prints more than 67108864 bytes",
         ),
     ] {
         assert_eq!(render(body, given).unwrap_err(), expected, "{body}");
@@ -236,14 +252,13 @@ fn templates_of_the_set_see_each_other() {
 }
 
 #[test]
-fn the_output_is_one_span_over_the_whole_file() {
+fn literal_text_leads_to_the_file_and_a_value_to_its_field() {
     let text = jinja("a {{ x }}");
     let set = set(&[("t.md", &text)]);
     let rendered = render_in(&set, "t", json!({"x": "b", "y": "c"})).unwrap();
-    let link = rendered.body.spans()[0].link.clone().unwrap();
     assert_eq!(
-        (link.range, link.transform),
-        (0..text.len(), Some(Transform::Rendered))
+        traces(&rendered.body),
+        ["`a ` template:t.md:4", "`b` input:vars.x:1"]
     );
     assert_eq!(rendered.unused, ["y"]);
     assert_eq!(rendered.missing, Vec::<String>::new());

@@ -1,26 +1,22 @@
 //! The statements of a template, written anew.
 
 use minijinja::Error;
-use minijinja::machinery::ast::{Expr, ForLoop, IfCond, Macro, Stmt};
+use minijinja::machinery::ast::{Call, Expr, ForLoop, IfCond, Macro, Stmt};
 
 use super::{Level, Printer};
 
-impl Printer {
+/// Begins to capture what is printed.
+const BEGIN: &str = "none|callsheet.begin";
+
+impl Printer<'_> {
     pub(super) fn statement(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
         match statement {
             Stmt::Template(template) => self.all(&template.children),
-            Stmt::EmitExpr(emit) => {
-                self.push("{{ ");
-                self.expression(&emit.expr, Level::Condition)?;
-                self.push(" }}");
-                Ok(())
-            }
-            // A text is an expression, too: only those are counted when they are printed.
+            Stmt::EmitExpr(emit) => self.emit(&emit.expr),
             Stmt::EmitRaw(raw) => {
-                self.push("{{ ");
-                self.go_to(raw.span());
-                self.text(raw.raw);
-                self.push(" }}");
+                if let Some(number) = self.number {
+                    self.literal_text(number, raw.raw);
+                }
                 Ok(())
             }
             Stmt::ForLoop(each) => self.for_loop(each),
@@ -57,14 +53,15 @@ impl Printer {
             Stmt::SetBlock(set) => {
                 self.push("{% set ");
                 self.target(&set.target);
+                self.push(" | callsheet.end");
                 if let Some(filter) = &set.filter {
-                    self.push(" | ");
+                    self.push("|");
                     self.expression(filter, Level::Filtered)?;
                     if assigns_attribute(&set.target) {
                         self.push("|callsheet.hold");
                     }
                 }
-                self.body(&set.body, "endset")
+                self.captured_body(&set.body, "endset")
             }
             Stmt::AutoEscape(escape) => {
                 self.push("{% autoescape ");
@@ -72,9 +69,12 @@ impl Printer {
                 self.body(&escape.body, "endautoescape")
             }
             Stmt::FilterBlock(block) => {
-                self.push("{% filter ");
+                self.push("{% filter callsheet.end|");
                 self.expression(&block.filter, Level::Filtered)?;
-                self.body(&block.body, "endfilter")
+                if let Some(number) = self.number {
+                    self.print_site(number, &block.filter);
+                }
+                self.captured_body(&block.body, "endfilter")
             }
             Stmt::Block(block) => {
                 self.push("{% block ");
@@ -91,12 +91,41 @@ impl Printer {
                 self.parameters(declared)?;
                 self.body(&declared.body, "endmacro")
             }
+            _ => self.capturing(statement),
+        }
+    }
+
+    /// Prints a statement that captures what others print, or throws it away.
+    fn capturing(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
+        match statement {
             Stmt::CallBlock(block) => {
+                self.hook(BEGIN);
                 self.push("{% call");
                 self.parameters(&block.macro_decl)?;
                 self.push(" ");
                 self.call(&block.call.expr, &block.call.args)?;
-                self.body(&block.macro_decl.body, "endcall")
+                self.body(&block.macro_decl.body, "endcall")?;
+                self.hook("none|callsheet.pass");
+                Ok(())
+            }
+            Stmt::Do(call) => {
+                self.push("{% if ");
+                self.go_to(call.span());
+                self.captured_call(&call.call.expr, &call.call.args)?;
+                self.push("|callsheet.nothing %}{% endif %}");
+                Ok(())
+            }
+            Stmt::Import(_) | Stmt::FromImport(_) => {
+                self.hook("none|callsheet.mute");
+                self.tag(statement)?;
+                self.hook("none|callsheet.unmute");
+                Ok(())
+            }
+            Stmt::Extends(_) => {
+                self.extends = true;
+                self.tag(statement)?;
+                self.hook("none|callsheet.mute");
+                Ok(())
             }
             _ => self.tag(statement),
         }
@@ -136,16 +165,32 @@ impl Printer {
                     }
                 }
             }
-            Stmt::Do(call) => {
-                self.push("do ");
-                self.call(&call.call.expr, &call.call.args)?;
-            }
             Stmt::Continue(_) => self.push("continue"),
             Stmt::Break(_) => self.push("break"),
             // Every other statement has a body and was printed.
             _ => {}
         }
         self.push(" %}");
+        Ok(())
+    }
+
+    /// Prints what prints an expression; calls that print to where they stand stay as they are.
+    fn emit(&mut self, expr: &Expr<'_>) -> Result<(), Error> {
+        if let Expr::Call(call) = expr
+            && prints_itself(call)
+        {
+            self.push("{{ ");
+            self.go_to(expr.span());
+            self.call(&call.expr, &call.args)?;
+            self.push(" }}");
+            return Ok(());
+        }
+        self.push("{% if ");
+        self.expression(expr, Level::Filtered)?;
+        if let Some(number) = self.number {
+            self.print_site(number, expr);
+        }
+        self.push(" %}{% endif %}");
         Ok(())
     }
 
@@ -198,6 +243,17 @@ impl Printer {
         statements.iter().try_for_each(|each| self.statement(each))
     }
 
+    /// Does the same where what stands between is captured.
+    fn captured_body(&mut self, statements: &[Stmt<'_>], end: &str) -> Result<(), Error> {
+        self.push(" %}");
+        self.hook(BEGIN);
+        self.all(statements)?;
+        self.push("{% ");
+        self.push(end);
+        self.push(" %}");
+        Ok(())
+    }
+
     /// Prints the end of a tag, what stands between it and the closing one, and that.
     fn body(&mut self, statements: &[Stmt<'_>], end: &str) -> Result<(), Error> {
         self.push(" %}");
@@ -246,6 +302,19 @@ impl Printer {
             }
             _ => {}
         }
+    }
+}
+
+/// Tells whether the engine prints a call to where it stands, without a value in between.
+fn prints_itself(call: &Call<'_>) -> bool {
+    match &call.expr {
+        Expr::Var(var) => match var.id {
+            "super" => call.args.is_empty(),
+            "loop" => call.args.len() == 1,
+            _ => false,
+        },
+        Expr::GetAttr(attribute) => matches!(&attribute.expr, Expr::Var(var) if var.id == "self"),
+        _ => false,
     }
 }
 

@@ -1,0 +1,262 @@
+//! The functions by name, and the list of them in a recipe.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::{Prepared, injection, messages, phase, review, run};
+use crate::inputs::Root;
+use crate::redact::Rules;
+use crate::{Error, Inputs};
+
+/// What a function may look at beside the fields.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    /// What the program gives: roots, and who observes the repository.
+    pub(crate) inputs: &'a Inputs,
+    /// The formats of secrets, within which no value is cut.
+    pub(crate) rules: &'a Rules,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Returns the root, for functions that cannot do without it.
+    pub(crate) fn root(self) -> Result<&'a Root, Error> {
+        let root = self.inputs.root.as_ref();
+        root.ok_or_else(crate::source::needs_root)
+    }
+}
+
+/// A function that makes values for layers.
+#[derive(Debug)]
+pub struct Function {
+    /// What recipes call it.
+    pub name: &'static str,
+    /// The fields of the input that it reads.
+    pub reads: &'static [&'static str],
+    /// The fields that it adds.
+    pub adds: &'static [&'static str],
+    /// Those of them in which every text is fit for a line already; a template changes nothing about them.
+    pub(crate) harmless: &'static [&'static str],
+    run: fn(&mut Prepared, Surroundings<'_>) -> Result<(), Error>,
+}
+
+/// All functions, by their names.
+pub static FUNCTIONS: [Function; 6] = [
+    Function {
+        name: "changed",
+        reads: &["range", "staged"],
+        adds: &["changed"],
+        harmless: &["changed"],
+        run: review::changed,
+    },
+    Function {
+        name: "layers",
+        reads: &[
+            "context",
+            "identity",
+            "missing",
+            "project_context",
+            "project_id",
+            "prompts_dir",
+            "rules",
+            "strict",
+            "tools",
+        ],
+        adds: &[],
+        harmless: &[],
+        run: crate::builder::prepare,
+    },
+    Function {
+        name: "messages",
+        reads: &[
+            "activeAgentId",
+            "agentDefinition",
+            "agentId",
+            "autopilot",
+            "commandName",
+            "dataContext",
+            "effectiveAgentId",
+            "graphRelPath",
+            "homeDir",
+            "intent",
+            "mode",
+            "nodeBrief",
+            "package",
+            "packageId",
+            "packageMount",
+            "projectRoot",
+            "runId",
+            "runtimeStoreRoot",
+            "scrubUserInput",
+            "single_system",
+            "state",
+            "stateMount",
+            "stateSummary",
+            "toolPolicy",
+            "userInput",
+            "workflowCompleted",
+            "workflowRef",
+        ],
+        adds: &["prepared"],
+        harmless: &["prepared"],
+        run: messages::prepare,
+    },
+    Function {
+        name: "run",
+        reads: &[
+            "additional_input",
+            "environment",
+            "previous",
+            "profile",
+            "read_first",
+            "role",
+            "scope",
+            "task",
+        ],
+        adds: &[],
+        harmless: &[],
+        run: run::prepare,
+    },
+    Function {
+        name: "stories",
+        reads: &[
+            "story_keys",
+            "match",
+            "paths",
+            "include_project_context",
+            "include_discovery",
+            "include_tech_spec",
+            "additional_files",
+        ],
+        adds: &["groups"],
+        harmless: &["groups"],
+        run: injection::stories,
+    },
+    Function {
+        name: "workflow",
+        reads: &[
+            "workflow",
+            "command_name",
+            "paths",
+            "story_keys",
+            "epic_id",
+            "review_attempt",
+        ],
+        adds: &["workflow"],
+        harmless: &["workflow"],
+        run: phase::workflow,
+    },
+];
+
+/// The functions that a recipe names, in their order.
+#[derive(Clone, Default)]
+pub struct Preparation(Vec<&'static Function>);
+
+impl Preparation {
+    /// Returns the names of the functions.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|function| function.name)
+    }
+
+    /// Returns the fields that the functions add to those of the input.
+    pub fn adds(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().flat_map(|function| function.adds).copied()
+    }
+
+    /// Returns the added fields in which every text is fit for a line already.
+    pub(crate) fn harmless(&self) -> Vec<&'static str> {
+        let functions = self.0.iter();
+        functions
+            .flat_map(|function| function.harmless)
+            .copied()
+            .collect()
+    }
+
+    /// Returns the fields of the input that the functions read.
+    pub fn reads(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().flat_map(|function| function.reads).copied()
+    }
+
+    /// Tells whether a function reads a field of the input.
+    pub fn uses(&self, field: &str) -> bool {
+        self.reads().any(|read| read == field)
+    }
+
+    /// Tells whether there is no function.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Prepares a checked input.
+    ///
+    /// No value is cut within a secret that the rules know.
+    pub fn run(
+        &self,
+        fields: Map<String, Value>,
+        inputs: &Inputs,
+        rules: &Rules,
+    ) -> Result<Prepared, Error> {
+        let mut prepared = Prepared {
+            fields,
+            ..Prepared::default()
+        };
+        for function in &self.0 {
+            (function.run)(&mut prepared, Surroundings { inputs, rules })?;
+        }
+        Ok(prepared)
+    }
+}
+
+impl PartialEq for Preparation {
+    fn eq(&self, other: &Self) -> bool {
+        self.names().eq(other.names())
+    }
+}
+
+impl Eq for Preparation {}
+
+impl fmt::Debug for Preparation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl<'de> Deserialize<'de> for Preparation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = Preparation;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of names of functions")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Preparation, A::Error> {
+                let mut functions = Vec::new();
+                while let Some(name) = names.next_element::<String>()? {
+                    functions.push(named(&name)?);
+                }
+                Ok(Preparation(functions))
+            }
+        }
+        deserializer.deserialize_seq(Names)
+    }
+}
+
+fn named<E: de::Error>(name: &str) -> Result<&'static Function, E> {
+    const NAMES: [&str; FUNCTIONS.len()] = names();
+    let mut functions = FUNCTIONS.iter();
+    let found = functions.find(|function| function.name == name);
+    found.ok_or_else(|| E::unknown_variant(name, &NAMES))
+}
+
+const fn names() -> [&'static str; FUNCTIONS.len()] {
+    let mut names = [""; FUNCTIONS.len()];
+    let mut nth = 0;
+    while nth < names.len() {
+        names[nth] = FUNCTIONS[nth].name;
+        nth += 1;
+    }
+    names
+}

@@ -1,0 +1,141 @@
+//! Texts within a rendering: traced, and with what each run of bytes may do where it is printed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::trace::{Origin, Traced};
+
+/// What a run of bytes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Written by the author of the recipe: it makes structure.
+    Own,
+    /// A value, which makes none.
+    Value,
+    /// A value that a filter made harmless for Markdown already.
+    Harmless,
+    /// A value that a filter made harmless for an attribute already.
+    Attribute,
+    /// A value that a filter has written as JSON.
+    Json,
+}
+
+/// A traced text in runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    body: Traced,
+    /// What the last run is.
+    kind: Kind,
+    /// Where each run before it ends, and what it is.
+    before: Vec<(usize, Kind)>,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::own(Traced::new())
+    }
+}
+
+impl Text {
+    pub(crate) fn new(body: Traced, kind: Kind) -> Self {
+        Self {
+            body,
+            kind,
+            before: Vec::new(),
+        }
+    }
+
+    pub(crate) fn own(body: Traced) -> Self {
+        Self::new(body, Kind::Own)
+    }
+
+    pub(crate) fn value(body: Traced) -> Self {
+        Self::new(body, Kind::Value)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.body.text()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    pub(crate) fn body(&self) -> &Traced {
+        &self.body
+    }
+
+    /// Returns what all of it is, where that is one thing.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.before.is_empty().then_some(self.kind)
+    }
+
+    /// Returns the runs with their ranges, in order and without gaps.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<usize>, Kind)> {
+        let mut start = 0;
+        let before = self.before.iter().copied();
+        let last = (self.len() > 0).then_some((self.len(), self.kind));
+        before.chain(last).map(move |(end, kind)| {
+            let range = start..end;
+            start = end;
+            (range, kind)
+        })
+    }
+
+    /// Tells whether nothing of it is a value.
+    pub(crate) fn is_own(&self) -> bool {
+        self.runs().all(|(_, kind)| kind == Kind::Own)
+    }
+
+    /// Returns what it takes to keep it, beside its bytes.
+    pub(crate) fn parts(&self) -> usize {
+        self.body.spans().len() + self.before.len() + 1
+    }
+
+    /// Returns the bytes in `range`, which must lie on character boundaries.
+    ///
+    /// A part of what was made harmless is a value again: the part that made it harmless may be gone.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let made = [Kind::Harmless, Kind::Attribute, Kind::Json];
+        let mut out = Self::default();
+        let mut end = 0;
+        for (run, kind) in self.runs() {
+            let part = run.start.max(range.start)..run.end.min(range.end);
+            if part.is_empty() {
+                continue;
+            }
+            let is_part = made.contains(&kind) && part != run;
+            out.begin_run(end, if is_part { Kind::Value } else { kind });
+            end += part.len();
+        }
+        out.body = self.body.slice(range);
+        out
+    }
+
+    pub(crate) fn push(&mut self, other: &Self) {
+        let base = self.len();
+        for (run, kind) in other.runs() {
+            self.begin_run(base + run.start, kind);
+        }
+        self.body.push(&other.body);
+    }
+
+    pub(crate) fn push_own(&mut self, frame: &str) {
+        if !frame.is_empty() {
+            self.begin_run(self.len(), Kind::Own);
+            self.body.push_frame(frame);
+        }
+    }
+
+    fn begin_run(&mut self, at: usize, kind: Kind) {
+        if at > 0 && self.kind != kind {
+            self.before.push((at, self.kind));
+        }
+        self.kind = kind;
+    }
+
+    /// Puts other origins in the place of those that the spans have.
+    pub(super) fn map_origins(&mut self, change: impl Fn(&Arc<Origin>) -> Arc<Origin>) {
+        self.body.map_origins(change);
+    }
+}
