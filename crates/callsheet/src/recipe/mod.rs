@@ -67,7 +67,7 @@ pub struct Recipe {
     pub description: String,
     /// The form of the result.
     pub shape: Shape,
-    /// The values that no template can say are prepared by this.
+    /// The functions that make values for layers.
     pub prepare: Preparation,
     /// What stands between sections.
     pub separator: String,
