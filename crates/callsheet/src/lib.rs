@@ -168,10 +168,7 @@ pub mod tokens;
 pub mod trace;
 pub mod workflow;
 
-pub use builder::{
-    FileMemory, MemorySource, ProjectContext, PromptBuilder, RuleSource, Stored, TEMPLATES,
-    packaged,
-};
+pub use builder::{MemorySource, PromptBuilder, RuleSource, Stored};
 pub use compose::{
     Budget, Composition, Draft, Inputs, Message, Options, Prompt, assemble, compose, draft,
 };
@@ -181,6 +178,7 @@ pub use fingerprint::Fingerprint;
 pub use inputs::Root;
 pub use manifest::Manifest;
 pub use omission::{Omission, Reason};
+pub use prepare::{FileMemory, ProjectContext, TEMPLATES, packaged};
 pub use recipe::Recipe;
 pub use schema::{Misfit, Schema};
 pub use seal::Seal;

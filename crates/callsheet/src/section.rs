@@ -114,10 +114,6 @@ impl Section {
 
     /// Returns a body as it is printed in this section.
     pub(crate) fn print<'b>(&self, body: Cow<'b, Traced>) -> Cow<'b, Traced> {
-        match self.escape {
-            Escape::None | Escape::Attribute => body,
-            Escape::Json => Cow::Owned(body.json_escaped()),
-            Escape::Xml => Cow::Owned(body.xml_escaped()),
-        }
+        self.escape.body(body)
     }
 }

@@ -4,6 +4,7 @@
 //! run the same cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,30 @@ fn every_case_gives_exactly_what_it_says() {
             assert!(!case.description.is_empty(), "{name}: no description");
             for failure in run(group, &case) {
                 writeln!(failures, "\n{name}: {}\n{failure}", case.description).unwrap();
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// Recipes of which an ejected copy is known to need nothing but its files.
+const EJECTED: [&str; 1] = ["layers"];
+
+#[test]
+fn an_ejected_copy_gives_the_same_bytes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compose");
+    let mut failures = String::new();
+    for group in EJECTED {
+        let files = built_in(group).unwrap().unwrap().folder().iter();
+        let copy: BTreeMap<String, Value> = files
+            .map(|(name, text)| (name.clone(), json!(text)))
+            .collect();
+        for path in cases_in(&folder.join(group)) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut case: Value = serde_json::from_str(&text).unwrap();
+            case["recipe"] = json!(copy);
+            for failure in run("user", &serde_json::from_value(case).unwrap()) {
+                writeln!(failures, "\n{}\n{failure}", path.display()).unwrap();
             }
         }
     }

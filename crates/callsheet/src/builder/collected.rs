@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ProjectContext;
-use crate::prepare::Piece;
+use crate::prepare::{Piece, ProjectContext, Said};
 use crate::template::TemplateSet;
 use crate::trace::Traced;
 use crate::{Event, Omission};
@@ -12,9 +11,7 @@ use crate::{Event, Omission};
 /// The layers of one prompt so far, and what has to be told of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Collected {
-    pub(super) identity: Option<Piece>,
-    pub(super) identity_events: Vec<Event>,
-    pub(super) identity_lost: Vec<Omission>,
+    pub(super) identity: Said,
     pub(super) project_context: Option<ProjectContext>,
     pub(super) rules: Option<Piece>,
     pub(super) context: Vec<Piece>,
@@ -28,7 +25,7 @@ impl Collected {
     /// Returns the texts of all layers in order, without blank ones.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let context = self.project_context.iter().map(|context| &context.body);
-        let own = self.identity.iter().map(|piece| &piece.body);
+        let own = self.identity.piece.iter().map(|piece| &piece.body);
         let rest = self.rules.iter().chain(&self.context);
         let bodies = own.chain(context).chain(rest.map(|piece| &piece.body));
         bodies.filter(|body| !body.is_blank()).map(Traced::text)

@@ -4,38 +4,25 @@
 //! from the builder and one from `compose layers` are the same bytes.
 
 mod collected;
-mod depth;
 mod memory;
-mod piece;
-mod prepare;
-mod prompts;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 pub use collected::Stored;
-pub use memory::{FileMemory, MemorySource, ProjectContext, RuleSource};
-pub(crate) use prepare::prepare;
-pub use prompts::{TEMPLATES, packaged};
+pub use memory::{MemorySource, RuleSource};
 
 use self::collected::Collected;
-use self::piece::{input_piece, section_piece};
-use self::prompts::{Folder, Prompts};
 use crate::compose::{Composition, Inputs, Options, assemble};
-use crate::inputs::{Disk, Located, Root};
-use crate::omission::{Omission, Reason, Refusal};
-use crate::prepare::{Piece, Prepared};
+use crate::omission::{Omission, Reason};
+use crate::prepare::{
+    LAYER_FAILED, NO_IDENTITY, Named, Prepared, Prompts, Said, TASK_DEPTH, data_piece, failed,
+    input_piece, object_piece, rules, select, unknown,
+};
 use crate::recipe::built_in;
-use crate::template::{Diagnostic, Missing, Rendered, Template, TemplateSet, Values};
-use crate::{Error, Event, Recipe};
-
-/// The context section that selects execution rules by depth.
-const TASK_DEPTH: &str = "task_depth";
-
-/// The event of a layer that could not be loaded.
-const LAYER_FAILED: &str = "layer:failed";
+use crate::template::{Missing, TemplateSet, Values};
+use crate::{Error, Recipe};
 
 /// Collects the layers of one prompt.
 ///
@@ -95,31 +82,14 @@ impl PromptBuilder {
     /// Takes templates from this folder only; a folder that does not exist has none.
     #[must_use]
     pub fn with_prompts_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = self.prompts.only(Folder::Named(folder.into()));
+        self.prompts = Prompts::in_folder(folder.into(), true);
         self
     }
 
     /// Takes templates from this folder first, then the packaged ones.
     #[must_use]
     pub fn with_prompts_over_packaged(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = self.prompts.over_packaged(Folder::Named(folder.into()));
-        self
-    }
-
-    /// Takes templates from the folder that is named, or else from that of the project first, then the packaged ones.
-    pub(crate) fn with_prompts_of(mut self, root: &Root, named: Option<&str>) -> Self {
-        let below = |relative: String| Folder::Below(root.path().to_owned(), relative);
-        self.prompts = match named.map(|named| root.locate(named)) {
-            None => self.prompts.over_packaged(below(TEMPLATES.to_owned())),
-            Some(Located::Inside(relative)) => self.prompts.only(below(relative)),
-            Some(Located::Outside(folder)) => self.prompts.only(Folder::Named(folder)),
-        };
-        self
-    }
-
-    /// Reads templates from another disk than the real one.
-    pub(crate) fn on(mut self, disk: Disk) -> Self {
-        self.prompts = self.prompts.on(disk);
+        self.prompts = Prompts::in_folder(folder.into(), false);
         self
     }
 
@@ -141,24 +111,26 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let (events, lost) = (self.collected.events.len(), self.collected.lost.len());
-        self.collected.identity =
-            self.render_piece("identity", name, variables, "identity.variables.")?;
-        if self.collected.identity.is_none() {
-            self.lose_template("identity", name, "the identity is empty");
-        }
-        self.collected.identity_events = self.collected.events.split_off(events);
-        self.collected.identity_lost = self.collected.lost.split_off(lost);
+        let named = Named {
+            name,
+            variables,
+            prefix: "identity.variables.",
+            layer: "identity",
+            section: "identity",
+            without: NO_IDENTITY,
+        };
+        self.collected.identity = named.render(self.templates(), self.missing)?;
         Ok(())
     }
 
     /// Sets the identity to a text that somebody else rendered; nothing leaves it empty.
     pub fn set_identity_text(&mut self, name: &str, text: Option<&str>) {
-        let piece = text.map(|text| input_piece("identity", "identity", text));
-        let told = piece.is_none();
-        self.collected.identity = piece;
-        let told = told.then(|| unknown(name, "the identity is empty"));
-        self.collected.identity_events = told.into_iter().collect();
+        let told = text.is_none().then(|| unknown(name, NO_IDENTITY));
+        self.collected.identity = Said {
+            piece: text.and_then(|text| input_piece("identity", "identity", text)),
+            events: told.into_iter().collect(),
+            omissions: Vec::new(),
+        };
     }
 
     /// Asks the memory for the project context; without a memory or a project nothing changes.
@@ -186,7 +158,8 @@ impl PromptBuilder {
         };
         match source.rules(self.project_id.as_deref(), query) {
             Ok(rules) => {
-                self.set_rules(rules.as_deref().unwrap_or_default());
+                let text = rules.unwrap_or_default();
+                self.collected.rules = input_piece("rules", "rules", &text);
                 self.loaded("rules");
             }
             Err(error) => {
@@ -196,33 +169,9 @@ impl PromptBuilder {
         }
     }
 
-    /// Sets the text of the rules layer.
-    pub(crate) fn set_rules(&mut self, text: &str) {
-        self.collected.rules =
-            Some(input_piece("rules", "rules", text)).filter(|piece| !piece.body.is_blank());
-    }
-
     fn degrade(&mut self, layer: &str, error: &Error) {
         self.loaded(layer);
-        let message = format!("the layer `{layer}` could not be loaded: {error}");
-        let facts = [("layer", Value::from(layer))];
-        self.collected
-            .events
-            .push(Event::new(LAYER_FAILED, facts, message));
-        let refusal = Refusal::new(Reason::Unavailable).because(error.to_string());
-        self.collected
-            .lost
-            .push(Omission::refused(layer, layer, refusal));
-    }
-
-    /// Tells that there is no template of a name.
-    fn lose_template(&mut self, layer: &str, name: &str, consequence: &str) {
-        self.collected.events.push(unknown(name, consequence));
-        let why = format!("no template has this name; {consequence}");
-        let refusal = Refusal::new(Reason::Missing).because(why);
-        self.collected
-            .lost
-            .push(Omission::refused(layer, name, refusal));
+        self.hear(failed(layer, error));
     }
 
     /// Forgets that a layer failed before.
@@ -239,9 +188,7 @@ impl PromptBuilder {
         let field = format!("context[{}].content", self.collected.sections_added);
         self.collected.sections_added += 1;
         let piece = input_piece(name, &field, content);
-        if !piece.body.is_blank() {
-            self.collected.context.push(piece);
-        }
+        self.collected.context.extend(piece);
     }
 
     /// Appends structured context as Markdown; `task_depth` selects execution rules instead.
@@ -258,23 +205,19 @@ impl PromptBuilder {
             return Ok(());
         }
         if name == TASK_DEPTH {
-            let (template, variables) = depth::select(data, &field)?;
-            let prefix = format!("{field}.data.");
-            match self.render_piece("execution_rules", template, &variables, &prefix)? {
-                Some(piece) => self.collected.context.push(piece),
-                None => self.lose_template("context", template, "there are no execution rules"),
-            }
-            return Ok(());
+            let said = rules(data, &field, "context", self.templates(), self.missing)?;
+            self.hear(said);
+        } else {
+            let piece = object_piece(recipe()?, name, data, &field)?;
+            self.collected.context.push(piece);
         }
-        let whole = Value::Object(data.clone()).to_string();
-        let lines = data.iter().map(|(key, value)| {
-            let text = value.as_str().map(str::to_owned);
-            (key.as_str(), text.unwrap_or_else(|| value.to_string()))
-        });
-        self.collected
-            .context
-            .push(section_piece(name, &whole, lines, &field));
         Ok(())
+    }
+
+    fn hear(&mut self, said: Said) {
+        self.collected.context.extend(said.piece);
+        self.collected.events.extend(said.events);
+        self.collected.lost.extend(said.omissions);
     }
 
     /// Returns the template of the execution rules that a depth asks for, and the variables that it gets.
@@ -282,7 +225,7 @@ impl PromptBuilder {
         &self,
         data: &Map<String, Value>,
     ) -> Result<(&'static str, Map<String, Value>), Error> {
-        depth::select(data, &format!("context[{}]", self.collected.sections_added))
+        select(data, &format!("context[{}]", self.collected.sections_added))
     }
 
     /// Appends keys and texts as Markdown, one line for each; a key may come more than once.
@@ -291,12 +234,16 @@ impl PromptBuilder {
     pub fn add_context_lines(&mut self, name: &str, lines: Vec<(String, String)>) {
         let field = format!("context[{}]", self.collected.sections_added);
         self.collected.sections_added += 1;
-        if !lines.is_empty() {
-            let whole = json!(lines).to_string();
-            self.collected
-                .context
-                .push(section_piece(name, &whole, lines.into_iter(), &field));
+        if lines.is_empty() {
+            return;
         }
+        let whole = json!(lines).to_string();
+        let piece = recipe().and_then(|recipe| {
+            let lines = lines.into_iter();
+            data_piece(recipe, name, &whole, lines, &field)
+        });
+        // Without its recipe nothing can be built, and `build` says so.
+        self.collected.context.extend(piece.ok());
     }
 
     /// Sets the tools, replacing earlier ones.
@@ -325,56 +272,35 @@ impl PromptBuilder {
 
     /// Assembles the prompt with everything that explains it.
     pub fn compose(&self, options: &Options) -> Result<Composition, Error> {
-        assemble(
-            recipe()?,
-            self.prepared(Map::new()),
-            &Inputs::nowhere(),
-            options,
-        )
+        assemble(recipe()?, self.prepared(), &Inputs::nowhere(), options)
     }
 
     /// Returns what the layers of the recipe draw from.
-    fn prepared(&self, fields: Map<String, Value>) -> Prepared {
+    fn prepared(&self) -> Prepared {
+        let collected = &self.collected;
         let mut prepared = Prepared {
-            fields,
-            tools: self.collected.tools.clone(),
+            tools: collected.tools.clone(),
             ..Prepared::default()
         };
-        let read = self.prompts.read().map(TemplateSet::diagnostics);
-        let told = read.unwrap_or_default().iter().map(Diagnostic::event);
-        let own = self
-            .collected
-            .identity_events
-            .iter()
-            .chain(&self.collected.events)
-            .cloned();
-        prepared.events = told.chain(own).collect();
-        let lost = self
-            .collected
-            .identity_lost
-            .iter()
-            .chain(&self.collected.lost)
-            .cloned();
-        prepared.omissions = lost.collect();
-        let context = self.collected.project_context.as_ref().map(|context| {
-            prepared.omissions.extend_from_slice(&context.omissions);
-            Piece {
-                name: "project-context".to_owned(),
-                body: context.body.clone(),
-                source: Arc::clone(&context.source),
-            }
-        });
-        for (layer, pieces) in [
-            (
-                "identity",
-                self.collected.identity.iter().cloned().collect(),
-            ),
-            ("project_context", context.into_iter().collect()),
-            ("rules", self.collected.rules.iter().cloned().collect()),
-            ("context", self.collected.context.clone()),
-        ] {
-            prepared.pieces.insert(layer.to_owned(), pieces);
+        let events = collected.identity.events.iter().chain(&collected.events);
+        prepared.events = self.prompts.events().chain(events.cloned()).collect();
+        let lost = collected.identity.omissions.iter().chain(&collected.lost);
+        prepared.omissions = lost.cloned().collect();
+        let mut pieces = |field: &str, pieces| prepared.pieces.insert(field.to_owned(), pieces);
+        pieces(
+            "identity",
+            collected.identity.piece.iter().cloned().collect(),
+        );
+        pieces("rules", collected.rules.iter().cloned().collect());
+        pieces("context", collected.context.clone());
+        let (mut context, mut left_out) = (Vec::new(), Vec::new());
+        if let Some(known) = collected.project_context.clone() {
+            left_out.clone_from(&known.omissions);
+            context.push(known.into_piece("project-context"));
         }
+        pieces("project_context", context);
+        let left_out = [("project_context".to_owned(), left_out)];
+        prepared.left_out = left_out.into();
         prepared
     }
 
@@ -391,8 +317,16 @@ impl PromptBuilder {
         name: &str,
         variables: &Map<String, Value>,
     ) -> Result<Option<String>, Error> {
-        let rendered = self.render(name, variables, "")?;
-        Ok(rendered.map(|(rendered, _)| rendered.body.text().to_owned()))
+        let templates = self.templates();
+        let Some(template) = templates.get(name) else {
+            return Ok(None);
+        };
+        let values = Values {
+            map: variables,
+            prefix: "",
+        };
+        let rendered = templates.render(template, values, self.missing)?;
+        Ok(Some(rendered.body.text().to_owned()))
     }
 
     /// Returns what was collected and the templates that were read, as they can be stored.
@@ -418,65 +352,10 @@ impl PromptBuilder {
     pub fn templates(&self) -> &TemplateSet {
         self.prompts.snapshot()
     }
-
-    fn render(
-        &self,
-        name: &str,
-        variables: &Map<String, Value>,
-        prefix: &str,
-    ) -> Result<Option<(Rendered, &Template)>, Error> {
-        let templates = self.templates();
-        let Some(template) = templates.get(name) else {
-            return Ok(None);
-        };
-        let values = Values {
-            map: variables,
-            prefix,
-        };
-        let rendered = templates.render(template, values, self.missing)?;
-        Ok(Some((rendered, template)))
-    }
-
-    fn render_piece(
-        &mut self,
-        section: &str,
-        name: &str,
-        variables: &Map<String, Value>,
-        prefix: &str,
-    ) -> Result<Option<Piece>, Error> {
-        let Some((rendered, template)) = self.render(name, variables, prefix)? else {
-            return Ok(None);
-        };
-        let source = Arc::clone(&template.source);
-        let layer = match section {
-            "identity" => "identity",
-            _ => "context",
-        };
-        let needed = rendered.missing.iter().filter(|name| template.needs(name));
-        let asks = format!("`{}` asks for it", source.name);
-        let lost = needed.map(|name| {
-            let refusal = Refusal::new(Reason::NoValue).because(&asks);
-            Omission::refused(layer, name, refusal)
-        });
-        let lost: Vec<Omission> = lost.collect();
-        self.collected.lost.extend(lost);
-        self.collected.events.extend(rendered.events(&source.name));
-        let piece = Piece {
-            name: section.to_owned(),
-            body: rendered.body,
-            source,
-        };
-        Ok(Some(piece))
-    }
 }
 
 fn recipe() -> Result<&'static Recipe, Error> {
     built_in("layers").ok_or_else(|| Error::unknown("recipe", "layers", [""]))?
-}
-
-fn unknown(name: &str, consequence: &str) -> Event {
-    let message = format!("no template named `{name}`; {consequence}");
-    Event::new("template:unknown", [("name", Value::from(name))], message)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::ErrorKind;
+use crate::{ErrorKind, FileMemory, ProjectContext, packaged};
 
 const SEP: &str = "\n\n---\n\n";
 

@@ -35,6 +35,7 @@ pub(super) fn gather(
                 recipe,
                 fields: &prepared.fields,
                 pieces: &prepared.pieces,
+                left_out: &prepared.left_out,
                 traces: &traces,
                 root: inputs.root.as_ref(),
                 sources: &inputs.sources,

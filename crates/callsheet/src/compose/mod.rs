@@ -220,7 +220,8 @@ fn prepare(
     inputs: &Inputs,
     options: &Options,
 ) -> Result<Prepared, Error> {
-    let prepared = recipe.prepare.run(fields, inputs, &options.redact_rules);
+    let functions = &recipe.prepare;
+    let prepared = functions.run(fields, recipe, inputs, &options.redact_rules);
     let prepared = prepared.and_then(|prepared| inputs.check_size().map(|()| prepared));
     prepared.map_err(|error| options.redacted(recipe, error))
 }

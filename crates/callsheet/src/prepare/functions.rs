@@ -5,10 +5,14 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{Prepared, injection, messages, phase, review, run};
+use super::prompts::Prompts;
+use super::{
+    Prepared, blocks, depth, given, injection, messages, named, phase, project, review, run,
+};
 use crate::inputs::Root;
+use crate::outside::PROMPTS_DIR;
 use crate::redact::Rules;
-use crate::{Error, Inputs};
+use crate::{Error, Inputs, Recipe};
 
 /// What a function may look at beside the fields.
 #[derive(Clone, Copy)]
@@ -17,6 +21,10 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) inputs: &'a Inputs,
     /// The formats of secrets, within which no value is cut.
     pub(crate) rules: &'a Rules,
+    /// The recipe, for the frames that a function prints with.
+    pub(crate) recipe: &'a Recipe,
+    /// The templates that an input names.
+    pub(crate) prompts: &'a Prompts,
 }
 
 impl<'a> Surroundings<'a> {
@@ -38,34 +46,44 @@ pub struct Function {
     pub adds: &'static [&'static str],
     /// Those of them in which every text is fit for a line already; a template changes nothing about them.
     pub(crate) harmless: &'static [&'static str],
+    /// The frames that it prints with, which the recipe has.
+    pub frames: &'static [&'static str],
     run: fn(&mut Prepared, Surroundings<'_>) -> Result<(), Error>,
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 6] = [
+pub static FUNCTIONS: [Function; 11] = [
     Function {
         name: "changed",
         reads: &["range", "staged"],
         adds: &["changed"],
         harmless: &["changed"],
+        frames: &[],
         run: review::changed,
     },
     Function {
-        name: "layers",
-        reads: &[
-            "context",
-            "identity",
-            "missing",
-            "project_context",
-            "project_id",
-            "prompts_dir",
-            "rules",
-            "strict",
-            "tools",
-        ],
+        name: "context",
+        reads: &["context"],
         adds: &[],
         harmless: &[],
-        run: crate::builder::prepare,
+        frames: &[blocks::DATA, blocks::ENTRY],
+        run: blocks::context,
+    },
+    Function {
+        name: "depth",
+        reads: &["context", "missing", "prompts_dir", "strict"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: depth::depth,
+    },
+    Function {
+        name: "identity",
+        reads: &["identity", "missing", "prompts_dir", "strict"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: named::identity,
     },
     Function {
         name: "messages",
@@ -100,7 +118,24 @@ pub static FUNCTIONS: [Function; 6] = [
         ],
         adds: &["prepared"],
         harmless: &["prepared"],
+        frames: &[],
         run: messages::prepare,
+    },
+    Function {
+        name: "project-context",
+        reads: &["project_context", "project_id"],
+        adds: &[],
+        harmless: &[],
+        frames: &project::FRAMES,
+        run: project::project_context,
+    },
+    Function {
+        name: "rules",
+        reads: &["rules"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: given::rules,
     },
     Function {
         name: "run",
@@ -116,6 +151,7 @@ pub static FUNCTIONS: [Function; 6] = [
         ],
         adds: &[],
         harmless: &[],
+        frames: &[],
         run: run::prepare,
     },
     Function {
@@ -131,7 +167,16 @@ pub static FUNCTIONS: [Function; 6] = [
         ],
         adds: &["groups"],
         harmless: &["groups"],
+        frames: &[],
         run: injection::stories,
+    },
+    Function {
+        name: "tools",
+        reads: &["tools"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: given::tools,
     },
     Function {
         name: "workflow",
@@ -145,6 +190,7 @@ pub static FUNCTIONS: [Function; 6] = [
         ],
         adds: &["workflow"],
         harmless: &["workflow"],
+        frames: &[],
         run: phase::workflow,
     },
 ];
@@ -183,6 +229,15 @@ impl Preparation {
         self.reads().any(|read| read == field)
     }
 
+    /// Returns the first frame that a function prints with and `has` does not know, and the name of the function.
+    pub(crate) fn lacks(&self, has: impl Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
+        let frames = self.0.iter().flat_map(|function| {
+            let frames = function.frames.iter();
+            frames.map(|frame| (*frame, function.name))
+        });
+        frames.into_iter().find(|(frame, _)| !has(frame))
+    }
+
     /// Tells whether there is no function.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -194,16 +249,27 @@ impl Preparation {
     pub fn run(
         &self,
         fields: Map<String, Value>,
+        recipe: &Recipe,
         inputs: &Inputs,
         rules: &Rules,
     ) -> Result<Prepared, Error> {
+        let named = fields.get(PROMPTS_DIR).and_then(Value::as_str);
+        let root = inputs.root.as_ref();
+        let prompts = &root.map_or_else(Prompts::default, |root| Prompts::of(root, named));
         let mut prepared = Prepared {
             fields,
             ..Prepared::default()
         };
+        let around = Surroundings {
+            inputs,
+            rules,
+            recipe,
+            prompts,
+        };
         for function in &self.0 {
-            (function.run)(&mut prepared, Surroundings { inputs, rules })?;
+            (function.run)(&mut prepared, around)?;
         }
+        prepared.events.splice(0..0, prompts.events());
         Ok(prepared)
     }
 }

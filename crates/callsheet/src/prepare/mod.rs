@@ -3,10 +3,16 @@
 //! A function has one job. It reads fields of the checked input and adds values, which templates print. A recipe names the
 //! functions that it needs, in their order; those of the built-in recipes are there for every recipe.
 
+mod blocks;
+mod depth;
 mod functions;
+mod given;
 mod injection;
 mod messages;
+mod named;
 mod phase;
+mod project;
+mod prompts;
 mod review;
 mod run;
 
@@ -16,6 +22,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use blocks::{data_piece, input_piece, object_piece};
+pub(crate) use depth::{TASK_DEPTH, rules, select};
+pub(crate) use named::{NO_IDENTITY, Named, Said, unknown};
+pub use project::{FileMemory, ProjectContext};
+pub(crate) use project::{LAYER_FAILED, failed};
+pub(crate) use prompts::Prompts;
+pub use prompts::{TEMPLATES, packaged};
 pub(crate) use run::relative_path;
 
 use crate::Event;
@@ -46,6 +59,8 @@ pub struct Prepared {
     pub traces: BTreeMap<String, Traced>,
     /// Texts by the field name under which layers ask for them.
     pub pieces: BTreeMap<String, Vec<Piece>>,
+    /// What is left out of these texts, by the same names.
+    pub left_out: BTreeMap<String, Vec<Omission>>,
     /// The tools that go with the prompt.
     pub tools: Vec<Value>,
     /// What could not be read.

@@ -25,8 +25,7 @@ pub(super) struct RecipeFile {
     pub(super) description: String,
     #[serde(default)]
     pub(super) shape: Shape,
-    #[serde(default)]
-    pub(super) prepare: Preparation,
+    pub(super) prepare: Option<Spanned<Preparation>>,
     #[serde(default = "blank_line")]
     pub(super) separator: String,
     #[serde(default = "strict")]

@@ -3,10 +3,13 @@
 //! A frame is data of the recipe. File contents cannot close their own frame unnoticed: a body that holds the closing
 //! text is a collision, and where the recipe asks for it the tag gets a suffix that occurs in no body.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::template::interpolate;
+use crate::template::{Placeholder, interpolate, placeholders};
+use crate::trace::{Traced, Transform};
 
 /// What is done to bodies and names inside a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -28,7 +31,37 @@ impl Escape {
     pub(crate) fn changes_bodies(self) -> bool {
         matches!(self, Self::Json | Self::Xml)
     }
+
+    /// Returns a body as it is printed.
+    pub(crate) fn body(self, body: Cow<'_, Traced>) -> Cow<'_, Traced> {
+        match self {
+            Self::None | Self::Attribute => body,
+            Self::Json => Cow::Owned(body.json_escaped()),
+            Self::Xml => Cow::Owned(body.xml_escaped()),
+        }
+    }
+
+    /// Returns a name as it is printed before or after a body.
+    fn name(self, name: &Traced) -> Cow<'_, Traced> {
+        match self {
+            Self::None => Cow::Borrowed(name),
+            Self::Attribute => Cow::Owned(without_quotes(name)),
+            Self::Json => Cow::Owned(name.json_escaped()),
+            Self::Xml => Cow::Owned(without_quotes(&name.xml_escaped())),
+        }
+    }
 }
+
+fn without_quotes(name: &Traced) -> Traced {
+    let quotes = name.text().match_indices('"');
+    let parts: Vec<_> = quotes
+        .map(|(at, _)| (at..at + 1, "&quot;".to_owned()))
+        .collect();
+    name.replaced(&parts, Transform::XmlText)
+}
+
+/// What a placeholder of a frame prints that a function fills, by its name.
+type Hole<'a> = (&'a str, &'a Traced);
 
 /// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -66,12 +99,19 @@ impl Frame {
             interpolate(template, |placeholder| match placeholder {
                 "tag" => Some(format!("{}{suffix}", self.tag)),
                 "path" => Some(self.escaped_name(name)),
-                "fence" => Some("`".repeat(fence_len(body))),
-                "language" => Some(language(name).to_owned()),
-                _ => None,
+                other => common(other, name, body),
             })
         };
         (print(&self.open), print(&self.close))
+    }
+
+    /// Returns what prints it around texts that a function makes.
+    pub(crate) fn printer(&self) -> Printer<'_> {
+        Printer {
+            frame: self,
+            open: placeholders(&self.open),
+            close: placeholders(&self.close),
+        }
     }
 
     fn escaped_name(&self, name: &str) -> String {
@@ -109,6 +149,68 @@ impl Frame {
             "" => found(format!("</{tag}>")),
             _ => found(format!("<{tag}")) || found(format!("</{tag}")),
         }
+    }
+}
+
+/// Prints a frame around texts that a function makes, and keeps where they came from.
+pub(crate) struct Printer<'a> {
+    frame: &'a Frame,
+    open: Vec<Placeholder>,
+    close: Vec<Placeholder>,
+}
+
+impl Printer<'_> {
+    /// Appends a text in the frame.
+    pub(crate) fn put(&self, out: &mut Traced, holes: &[Hole<'_>], body: &Traced) {
+        self.open(out, holes, body.text());
+        out.push(&self.frame.escape.body(Cow::Borrowed(body)));
+        self.close(out, holes, body.text());
+    }
+
+    /// Appends what stands before a body.
+    pub(crate) fn open(&self, out: &mut Traced, holes: &[Hole<'_>], body: &str) {
+        self.print((&self.frame.open, &self.open), out, holes, body);
+    }
+
+    /// Appends what stands behind a body.
+    pub(crate) fn close(&self, out: &mut Traced, holes: &[Hole<'_>], body: &str) {
+        self.print((&self.frame.close, &self.close), out, holes, body);
+    }
+
+    /// Prints a text of the frame; placeholders that nobody fills stay.
+    fn print(
+        &self,
+        (template, places): (&str, &[Placeholder]),
+        out: &mut Traced,
+        holes: &[Hole<'_>],
+        body: &str,
+    ) {
+        let filled = |name: &str| holes.iter().find(|(known, _)| *known == name);
+        let path = || filled("path").map_or("", |(_, path)| path.text());
+        let mut done = 0;
+        for place in places {
+            let value = match (filled(&place.name), place.name.as_str()) {
+                (Some((_, value)), _) => self.frame.escape.name(value),
+                (None, "tag") => Cow::Owned(Traced::frame(&self.frame.tag)),
+                (None, other) => match common(other, path(), body) {
+                    Some(text) => Cow::Owned(Traced::frame(text)),
+                    None => continue,
+                },
+            };
+            out.push_frame(&template[done..place.range.start]);
+            out.push(&value);
+            done = place.range.end;
+        }
+        out.push_frame(&template[done..]);
+    }
+}
+
+/// Returns what the placeholders print that are the same in all frames.
+fn common(placeholder: &str, name: &str, body: &str) -> Option<String> {
+    match placeholder {
+        "fence" => Some("`".repeat(fence_len(body))),
+        "language" => Some(language(name).to_owned()),
+        _ => None,
     }
 }
 
@@ -160,6 +262,7 @@ pub fn suffixes() -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Origin, OriginKind};
 
     #[test]
     fn a_fence_is_longer_than_any_inside() {
@@ -179,6 +282,50 @@ mod tests {
         let first: Vec<String> = suffixes().take(40).collect();
         assert_eq!(first[..3], ["", "-0", "-1"]);
         assert_eq!(first[36..40], ["-z", "-00", "-01", "-02"]);
+    }
+
+    #[test]
+    fn a_function_fills_holes_of_its_own() {
+        let frame = |escape| Frame {
+            tag: "e".to_owned(),
+            open: "<{{tag}} k=\"{{key}}\">{{other}}".to_owned(),
+            close: "{{fence}}{{language}}</{{tag}}>".to_owned(),
+            separator: None,
+            escape,
+        };
+        let origin = Origin::new(OriginKind::Input, "k", "a\"<");
+        let key = Traced::whole("a\"<", &origin);
+        let path = Traced::frame("x.rs");
+        let put = |escape| {
+            let mut out = Traced::new();
+            let holes = [("key", &key), ("path", &path)];
+            frame(escape)
+                .printer()
+                .put(&mut out, &holes, &Traced::whole("a\"<", &origin));
+            out
+        };
+        for (escape, expected) in [
+            (Escape::None, "<e k=\"a\"<\">{{other}}a\"<```rs</e>"),
+            (
+                Escape::Attribute,
+                "<e k=\"a&quot;<\">{{other}}a\"<```rs</e>",
+            ),
+            (Escape::Json, "<e k=\"a\\\"<\">{{other}}a\\\"<```rs</e>"),
+            (
+                Escape::Xml,
+                "<e k=\"a&quot;&lt;\">{{other}}a\"&lt;```rs</e>",
+            ),
+        ] {
+            assert_eq!(put(escape).text(), expected);
+        }
+        let spans = put(Escape::None).spans().to_vec();
+        let links: Vec<bool> = spans.iter().map(|span| span.link.is_some()).collect();
+        assert_eq!(links, [false, true, false, true, false]);
+        let mut all = Traced::new();
+        let xml = frame(Escape::Xml);
+        xml.printer().open(&mut all, &[("key", &key)], "``` ````");
+        xml.printer().close(&mut all, &[], "``` ````");
+        assert_eq!(all.text(), "<e k=\"a&quot;&lt;\">{{other}}`````</e>");
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub struct Recipe {
     pub description: String,
     /// The form of the result.
     pub shape: Shape,
-    /// The values that no template can say are prepared by this.
+    /// The functions that make values for layers.
     pub prepare: Preparation,
     /// What stands between sections.
     pub separator: String,
@@ -226,12 +226,31 @@ impl Recipe {
         let Some(name) = name else {
             return Ok(&frame::NONE);
         };
-        let name = crate::source::fill(name, fields);
-        self.frames.get(&name).ok_or_else(|| {
+        self.frame(&crate::source::fill(name, fields))
+    }
+
+    /// Returns the frame of a name.
+    pub(crate) fn frame(&self, name: &str) -> Result<&Frame, Error> {
+        self.frames.get(name).ok_or_else(|| {
             let detail = format!("no frame named `{name}` in recipe `{}`", self.name);
             Error::new(ErrorKind::BadRecipe, detail)
-                .expecting(&name, self.frames.keys())
+                .expecting(name, self.frames.keys())
                 .at(self.file(), None)
         })
+    }
+
+    /// Returns what stands between texts in a frame.
+    pub(crate) fn separator_in<'a>(&'a self, frame: &'a Frame) -> &'a str {
+        frame.separator.as_deref().unwrap_or(&self.separator)
+    }
+
+    /// Returns the name of the first layer that prints a field, or the name of the field where none does.
+    pub(crate) fn layer_of<'a>(&'a self, field: &'a str) -> &'a str {
+        let prints = |layer: &&Layer| {
+            let reads = layer.source.reads(&self.templates).unwrap_or_default();
+            reads.iter().any(|read| read.path == field)
+        };
+        let layer = self.layers.iter().find(prints);
+        layer.map_or(field, |layer| &layer.name)
     }
 }

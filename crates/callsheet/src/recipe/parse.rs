@@ -16,6 +16,7 @@ use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape}
 use crate::document::keep_digits;
 use crate::error::line_of;
 use crate::outside::{self, ALLOW_OUTSIDE, PROMPTS_DIR};
+use crate::prepare::Preparation;
 use crate::schema::Schema;
 use crate::section::{Priority, Trust, Volatility};
 use crate::source::{self, Source};
@@ -78,6 +79,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         ));
     }
     check_frame(&reader, recipe.frame.as_ref(), &frames)?;
+    let prepare = prepare(&reader, recipe.prepare, &frames)?;
     if recipe.shape == Shape::Messages {
         no_text_outside_messages(&reader, recipe.frame.as_ref(), &recipe.layers)?;
     }
@@ -90,15 +92,14 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         &frames,
     )?;
     let layers = layers(&reader, name, recipe.layers, &templates, &frames)?;
-    let hashed = folder
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.as_bytes()));
+    let files = folder.iter();
+    let hashed = files.map(|(name, text)| (name.as_str(), text.as_bytes()));
     Ok(Recipe {
         name: name.to_owned(),
         home: shown.to_owned(),
         description: recipe.description,
         shape: recipe.shape,
-        prepare: recipe.prepare,
+        prepare,
         separator: recipe.separator,
         missing: recipe.missing,
         frame: recipe.frame.map(Spanned::into_inner),
@@ -174,6 +175,27 @@ pub(super) fn check_frame(
             Err(error.expecting(name, frames.keys()))
         }
         _ => Ok(()),
+    }
+}
+
+/// The frames that functions print with are there.
+fn prepare(
+    reader: &Reader<'_>,
+    named: Option<Spanned<Preparation>>,
+    frames: &BTreeMap<String, Frame>,
+) -> Result<Preparation, Error> {
+    let Some(named) = named else {
+        return Ok(Preparation::default());
+    };
+    match named.get_ref().lacks(|frame| frames.contains_key(frame)) {
+        Some((frame, function)) => {
+            let detail =
+                format!("no frame named `{frame}`; the function `{function}` prints with it");
+            Err(reader
+                .bad(named.span(), detail)
+                .expecting(frame, frames.keys()))
+        }
+        None => Ok(named.into_inner()),
     }
 }
 

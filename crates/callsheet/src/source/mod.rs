@@ -111,6 +111,8 @@ pub struct World<'a> {
     pub fields: &'a Map<String, Value>,
     /// Prepared texts, by field.
     pub pieces: &'a BTreeMap<String, Vec<Piece>>,
+    /// What is left out of prepared texts, by field.
+    pub left_out: &'a BTreeMap<String, Vec<Omission>>,
     /// Where texts in fields came from that functions added, by their paths.
     pub traces: &'a Arc<BTreeMap<String, Traced>>,
     /// The folder that may be read, where there is one.

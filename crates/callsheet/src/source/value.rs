@@ -2,7 +2,7 @@
 
 use super::{Gathered, Kind, Read, Source, World, lookup};
 use crate::Error;
-use crate::omission::{Reason, Refusal};
+use crate::omission::{Omission, Reason, Refusal};
 use crate::recipe::Layer;
 use crate::template::TemplateSet;
 use crate::text::value_text;
@@ -20,6 +20,11 @@ pub(crate) fn value(path: &str) -> Box<dyn Source> {
 impl Source for ValueSource {
     fn gather(&self, layer: &Layer, world: &World<'_>, out: &mut Gathered) -> Result<(), Error> {
         if let Some(pieces) = world.pieces.get(&self.0) {
+            let left_out = world.left_out.get(&self.0).into_iter().flatten();
+            out.omissions.extend(left_out.map(|omission| Omission {
+                layer: layer.name.clone(),
+                ..omission.clone()
+            }));
             for piece in pieces.iter().filter(|piece| !piece.body.is_blank()) {
                 out.add(layer, &piece.name, piece.body.clone(), piece.source.clone());
             }

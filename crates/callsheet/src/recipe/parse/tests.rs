@@ -39,7 +39,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = ['magic']\n",
-        "2: unknown value `magic`, expected one of `changed`, `layers`, `messages`, `run`, `stories`, `workflow`",
+        "2: unknown value `magic`, expected one of `changed`, `context`, `depth`, `identity`, `messages`, `project-context`, `rules`, `run`, `stories`, `tools`, `workflow`",
+    ),
+    (
+        "\nprepare = ['tools', 'context']\n[frames.data]\n[[layers]]\nname = 'a'\nvalue = 'context'\n",
+        "2: no frame named `entry`; the function `context` prints with it",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",

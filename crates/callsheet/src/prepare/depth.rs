@@ -2,12 +2,64 @@
 
 use serde_json::{Map, Value};
 
+use super::blocks::{Block, blocks};
+use super::named::{Named, Said, missing};
+use super::{Prepared, Surroundings};
+use crate::template::{Missing, TemplateSet};
 use crate::{Error, ErrorKind};
+
+/// The block of context that asks for execution rules.
+pub(crate) const TASK_DEPTH: &str = "task_depth";
+
+/// Puts the execution rules into the place of the blocks of context that ask for them.
+pub(super) fn depth(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
+    around.root()?;
+    if prepared.pieces.contains_key("context") {
+        let detail = "`prepare`: `depth` must stand before `context`";
+        return Err(Error::new(ErrorKind::BadRecipe, detail).at(around.recipe.file(), None));
+    }
+    let (layer, missing) = (around.recipe.layer_of("context"), missing(&prepared.fields));
+    let mut made = Vec::new();
+    for (index, block) in blocks(&prepared.fields)?.enumerate() {
+        if let Block::Data(TASK_DEPTH, data) = block?
+            && !data.is_empty()
+        {
+            let field = format!("context[{index}]");
+            let templates = around.prompts.snapshot();
+            made.push((rules(data, &field, layer, templates, missing)?, field));
+        }
+    }
+    for (said, field) in made {
+        let piece = prepared.hear(said).into_iter().collect();
+        prepared.pieces.insert(field, piece);
+    }
+    Ok(())
+}
+
+/// Renders the template that the depth in a block of context asks for.
+pub(crate) fn rules(
+    data: &Map<String, Value>,
+    field: &str,
+    layer: &str,
+    templates: &TemplateSet,
+    missing: Missing,
+) -> Result<Said, Error> {
+    let (name, variables) = select(data, field)?;
+    let named = Named {
+        name,
+        variables: &variables,
+        prefix: &format!("{field}.data."),
+        layer,
+        section: "execution_rules",
+        without: "there are no execution rules",
+    };
+    named.render(templates, missing)
+}
 
 /// Returns the template and its variables for `depth`, `max_depth` and `max_steps` in `data`.
 ///
 /// The deepest level is tested first: at depth 0 of at most 0 there is nothing left to plan.
-pub(super) fn select(
+pub(crate) fn select(
     data: &Map<String, Value>,
     field: &str,
 ) -> Result<(&'static str, Map<String, Value>), Error> {
