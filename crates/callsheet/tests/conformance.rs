@@ -13,6 +13,7 @@ use callsheet::case::{Case, Entry, ROOT};
 use callsheet::inputs::Disk;
 use callsheet::recipe::built_in;
 use callsheet::{Composition, Draft, Error, Inputs, Recipe, Root, Seal, compose, draft};
+use serde_json::{Value, json};
 
 /// Fewer cases than these mean that the corpus was not found, not that it is small.
 const LEAST: [(&str, usize); 16] = [
