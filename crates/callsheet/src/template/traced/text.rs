@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::text::{is_space, strip};
 use crate::trace::Traced;
 
 /// What a run of bytes is.
@@ -96,6 +97,20 @@ impl Text {
             out.end_run(part.end - range.start, kind);
         }
         out
+    }
+
+    /// Returns the text without white space at both ends.
+    ///
+    /// Where a line begins with white space does not count for what is harmless, so it stays that.
+    pub(crate) fn stripped(&self) -> Self {
+        match *self.runs.as_slice() {
+            [(_, kind)] => Self::new(self.body.strip(), kind),
+            _ => {
+                let text = self.as_str();
+                let start = text.len() - text.trim_start_matches(is_space).len();
+                self.slice(start..start + strip(text).len())
+            }
+        }
     }
 
     pub(crate) fn push(&mut self, other: &Self) {
