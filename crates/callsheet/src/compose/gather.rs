@@ -9,17 +9,19 @@ use crate::omission::Omission;
 use crate::prepare::Prepared;
 use crate::recipe::{Layer, Recipe};
 use crate::source::{Gathered, World};
+use crate::template::Shared;
 
 /// Gathers all layers whose condition holds.
 ///
 /// A layer that looks at another (a tree of its files) is gathered after it, and still stands in its own place.
 pub(super) fn gather(
     recipe: &Recipe,
-    prepared: &Prepared,
+    prepared: &mut Prepared,
     inputs: &Inputs,
 ) -> Result<Gathered, Error> {
+    let traces = Arc::new(std::mem::take(&mut prepared.traces));
     let mut before = BTreeMap::new();
-    let traces = Arc::new(prepared.traces.clone());
+    let shared = Shared::default();
     let (late, early): (Vec<&Layer>, Vec<&Layer>) = recipe
         .layers
         .iter()
@@ -29,13 +31,14 @@ pub(super) fn gather(
         let holds = layer
             .when
             .as_ref()
-            .map_or(Ok(true), |when| when.holds(&prepared.fields))?;
+            .map_or(Ok(true), |when| when.holds_with(&prepared.fields, &shared))?;
         if holds {
             let world = World {
                 recipe,
                 fields: &prepared.fields,
                 pieces: &prepared.pieces,
                 traces: &traces,
+                shared: &shared,
                 root: inputs.root.as_ref(),
                 sources: &inputs.sources,
                 observer: inputs.observer.as_deref(),

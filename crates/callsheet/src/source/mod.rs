@@ -30,7 +30,7 @@ use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
 use crate::recipe::{Layer, Recipe};
 use crate::section::Section;
-use crate::template::{TemplateSet, interpolate, placeholders};
+use crate::template::{Shared, TemplateSet, interpolate, placeholders};
 use crate::text::value_text;
 use crate::trace::{Origin, Traced};
 use crate::{Error, ErrorKind, Event};
@@ -113,6 +113,8 @@ pub struct World<'a> {
     pub pieces: &'a BTreeMap<String, Vec<Piece>>,
     /// Where texts in fields came from that functions added, by their paths.
     pub traces: &'a Arc<BTreeMap<String, Traced>>,
+    /// The fields as templates want them.
+    pub(crate) shared: &'a Shared,
     /// The folder that may be read, where there is one.
     pub root: Option<&'a Root>,
     /// More sources, by name.

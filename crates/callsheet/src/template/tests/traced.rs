@@ -58,7 +58,9 @@ fn rendered(body: &str, given: Value, safe: bool) -> Result<Rendered, String> {
     let given = map(given);
     let template = set.get("t").unwrap();
     let mounts = Mounts::new().with(Mount::Project, "/srv/shop");
+    let shared = Shared::default();
     let rights = Rights {
+        shared: &shared,
         harmless: &[],
         traces: &Arc::default(),
         raw: false,
