@@ -144,6 +144,8 @@ pub struct Layer {
     pub optional: bool,
     /// Whether its template may print values as they are: the recipe says that it is our own.
     pub raw: bool,
+    /// What its section is called, where it makes no more than one.
+    pub section: String,
 }
 
 impl Layer {

@@ -184,7 +184,7 @@ impl Gathered {
     /// Adds a section unless it is blank.
     pub fn add_unless_blank(&mut self, layer: &Layer, body: Traced, source: Arc<Origin>) {
         if !body.is_blank() {
-            self.add(layer, layer.name.clone(), body, source);
+            self.add(layer, &layer.section, body, source);
         }
     }
 
