@@ -62,6 +62,42 @@ fn every_case_gives_exactly_what_it_says() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
+/// A copy is data alone: what a built-in recipe does is tied to nothing but its files.
+#[test]
+fn an_ejected_recipe_composes_the_same_bytes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compose/run");
+    let built_in = built_in("run").unwrap().unwrap();
+    let files = built_in.folder().clone();
+    let copy = Recipe::parse("mine", "callsheet/recipes/mine", files).unwrap();
+    for path in cases_in(&folder) {
+        let case: Case = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let options = options(&case);
+        let [one, other] = [built_in, &copy]
+            .map(|recipe| compose(recipe, &case.input, &Inputs::nowhere(), &options));
+        match (one, other) {
+            (Ok(one), Ok(other)) => {
+                assert_eq!(one.text, other.text, "{}", path.display());
+                assert_eq!(one.events, other.events);
+                assert_eq!(one.manifest.omissions, other.manifest.omissions);
+                let map = json!(other.source_map).to_string();
+                let map = map.replace("recipe:mine/", "recipe:run/");
+                assert_eq!(json!(one.source_map).to_string(), map);
+            }
+            (one, other) => assert_eq!(one.err(), other.err(), "{}", path.display()),
+        }
+    }
+}
+
+fn options(case: &Case) -> Options {
+    Options {
+        budget: Budget {
+            bytes: case.options.byte_budget,
+            tokens: case.options.token_budget,
+        },
+        ..Options::default()
+    }
+}
+
 fn cases_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut cases: Vec<PathBuf> = entries
@@ -127,13 +163,7 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
         own = Recipe::parse("mine", "callsheet/recipes/mine", files.collect())?;
         &own
     };
-    let options = Options {
-        budget: Budget {
-            bytes: case.options.byte_budget,
-            tokens: case.options.token_budget,
-        },
-        ..Options::default()
-    };
+    let options = options(case);
     let inputs =
         Inputs::new(Disk::watched().open(root)?).with_observer(Witness(case.observed.clone()));
     let composition = compose(recipe, &case.input, &inputs, &options);

@@ -51,7 +51,10 @@ pub(super) fn gather(
         }
         before.insert(layer.name.clone(), out);
     }
-    let mut all = Gathered::default();
+    let mut all = Gathered {
+        omissions: lacking(recipe, prepared),
+        ..Gathered::default()
+    };
     for layer in &recipe.layers {
         if let Some(mut out) = before.remove(&layer.name) {
             all.sections.append(&mut out.sections);
@@ -60,4 +63,35 @@ pub(super) fn gather(
         }
     }
     Ok(all)
+}
+
+/// Returns what added fields do not have, with the layers that read them; what nobody reads is not missed.
+fn lacking(recipe: &Recipe, prepared: &Prepared) -> Vec<Omission> {
+    let mut readers: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    let lacking = prepared.lacking.iter().filter_map(|(field, omission)| {
+        let reader = readers
+            .entry(field)
+            .or_insert_with(|| reader(recipe, field));
+        Some(Omission {
+            layer: (*reader)?.to_owned(),
+            ..omission.clone()
+        })
+    });
+    lacking.collect()
+}
+
+/// Returns the name of the first layer that reads a field, something in it or what it is in.
+fn reader<'a>(recipe: &'a Recipe, field: &str) -> Option<&'a str> {
+    let within = |inner: &str, outer: &str| {
+        let rest = inner.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let touches = |path: &str| within(path, field) || within(field, path);
+    let mut layers = recipe.layers.iter();
+    let found = layers.find(|layer| match layer.source.reads(&recipe.templates) {
+        Some(reads) => reads.iter().any(|read| touches(&read.path)),
+        // What cannot be told may well read it.
+        None => true,
+    });
+    found.map(|layer| layer.name.as_str())
 }

@@ -5,7 +5,10 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{Prepared, injection, messages, phase, review, run};
+use super::{
+    Prepared, continuation, digest, environment, injection, messages, phase, read_first, review,
+    role, scope,
+};
 use crate::inputs::Root;
 use crate::redact::Rules;
 use crate::{Error, Inputs};
@@ -42,13 +45,34 @@ pub struct Function {
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 6] = [
+pub static FUNCTIONS: [Function; 11] = [
     Function {
         name: "changed",
         reads: &["range", "staged"],
         adds: &["changed"],
         harmless: &["changed"],
         run: review::changed,
+    },
+    Function {
+        name: "continuation",
+        reads: &["additional_input", "previous"],
+        adds: &[],
+        harmless: &[],
+        run: continuation::continuation,
+    },
+    Function {
+        name: "digest",
+        reads: &["previous"],
+        adds: &["digest"],
+        harmless: &[],
+        run: digest::digest,
+    },
+    Function {
+        name: "environment",
+        reads: &["environment", "profile"],
+        adds: &["environment"],
+        harmless: &[],
+        run: environment::environment,
     },
     Function {
         name: "layers",
@@ -103,20 +127,25 @@ pub static FUNCTIONS: [Function; 6] = [
         run: messages::prepare,
     },
     Function {
-        name: "run",
-        reads: &[
-            "additional_input",
-            "environment",
-            "previous",
-            "profile",
-            "read_first",
-            "role",
-            "scope",
-            "task",
-        ],
-        adds: &[],
+        name: "read-first",
+        reads: &["read_first"],
+        adds: &["read_first"],
         harmless: &[],
-        run: run::prepare,
+        run: read_first::read_first,
+    },
+    Function {
+        name: "role",
+        reads: &["environment", "profile", "role", "task"],
+        adds: &["role"],
+        harmless: &[],
+        run: role::role,
+    },
+    Function {
+        name: "scope",
+        reads: &["profile", "scope", "task"],
+        adds: &["scope"],
+        harmless: &[],
+        run: scope::scope,
     },
     Function {
         name: "stories",

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use builtin::{built_in, built_in_names};
+pub use builtin::{FOR_TASKS, built_in, built_in_names};
 pub use condition::Condition;
 pub use find::{Found, RECIPES, find, is_name, known, read};
 pub(crate) use frame::fence_len;

@@ -39,7 +39,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = ['magic']\n",
-        "2: unknown value `magic`, expected one of `changed`, `layers`, `messages`, `run`, `stories`, `workflow`",
+        "2: unknown value `magic`, expected one of `changed`, `continuation`, `digest`, `environment`, `layers`, `messages`, `read-first`, `role`, `scope`, `stories`, `workflow`",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",
