@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use callsheet::Options;
 use callsheet::profile::Profiles;
+use callsheet::recipe::FOR_TASKS;
 use callsheet::scope::{ScopeSnapshot, ScopeSources};
 use callsheet::task::{Clash, TaskStatus, clash};
 use callsheet_run::sandbox::Place;
@@ -22,9 +23,6 @@ use crate::store::{self, Opened};
 use crate::tasks::{self, Desk, field};
 use crate::travel::Journey;
 use crate::{report, run, sandbox};
-
-/// The recipe that composes what an agent gets for a task.
-const RECIPE: &str = "run";
 
 /// Who runs a task, and where.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -198,7 +196,7 @@ impl Assignment<'_> {
     ) -> Result<(Id, String), Failure> {
         let fields = self.fields(terms, runner)?;
         let options = Options::default();
-        let composed = compose_fields(self.project, RECIPE, fields, &options, Keeping::Seal)?;
+        let composed = compose_fields(self.project, FOR_TASKS, fields, &options, Keeping::Seal)?;
         report::omissions(&composed.composition.manifest.omissions, out);
         let text = composed.composition.text.clone();
         let seal = composed

@@ -191,15 +191,17 @@ impl PromptSettings {
         input: &mut Map<String, Value>,
     ) -> Result<(), Error> {
         merge_under(input, &self.defaults(&recipe.name, recipe.schema.fields()));
-        if !recipe.prepare.uses("scope") {
-            return Ok(());
-        }
-        if let Some(Value::String(name)) = input.get("profile") {
+        if let Some(Value::String(name)) = input.get("profile")
+            && recipe.prepare.uses("profile")
+        {
             let profiles = Profiles::read(root, self)?;
             let (_, profile) = profiles.find(name)?;
             input.insert("profile".to_owned(), Value::Object(profile.document()));
         }
-        self.exclude(input)
+        if recipe.prepare.uses("scope") {
+            self.exclude(input)?;
+        }
+        Ok(())
     }
 
     /// Puts what the project excludes before what an input excludes.

@@ -268,7 +268,7 @@ fn put_together(
     options: &Options,
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
-    let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    let mut gathered = gather::gather(recipe, &mut prepared, inputs)?;
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {

@@ -17,8 +17,19 @@ struct Sign {
     at: usize,
     /// Whether some stand there.
     escaped: bool,
-    /// What else would know it.
-    kind: Option<Kind>,
+    form: Form,
+}
+
+/// What makes a line special.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// What the other rules know, too.
+    Known(Kind),
+    Tag,
+    Rule,
+    Item,
+    /// What the text behind it may make special.
+    Unfinished,
 }
 
 /// Returns where a backslash goes in a value of one line, behind `before`, of which the first `own` bytes are the recipe's.
@@ -28,7 +39,10 @@ pub(crate) fn in_line(before: &str, own: usize, value: &str) -> Option<usize> {
     }
     let line = format!("{before}{value}");
     let sign = sign(&line, own, true).or_else(|| unfinished(&line, own))?;
-    Some(sign.at.saturating_sub(before.len()))
+    // What the line is without the value, no backslash in the value takes back.
+    let was = self::sign(before, own, true);
+    let is_old = was.is_some_and(|was| was.at == sign.at && was.form == sign.form);
+    (!is_old).then(|| sign.at.saturating_sub(before.len()))
 }
 
 /// Tells whether a line begins with a word, behind list items and quote signs of the recipe, so that no sign is at its start.
@@ -65,9 +79,9 @@ pub(crate) fn in_block(value: &str, items: bool, tangled: bool) -> Vec<usize> {
     let found = all.iter().zip(contexts).filter_map(|(line, context)| {
         let range = line.range();
         let sign = sign(&value[range.clone()], 0, items)?;
-        let dangerous = match sign.kind {
-            Some(kind) => super::is_dangerous(kind, context),
-            None => context != Context::Code,
+        let dangerous = match sign.form {
+            Form::Known(kind) => super::is_dangerous(kind, context),
+            _ => context != Context::Code,
         };
         (sign.escaped || dangerous).then_some(range.start + sign.at)
     });
@@ -147,20 +161,20 @@ fn sign(line: &str, own: usize, items: bool) -> Option<Sign> {
             let sign = Sign {
                 at: at + sign,
                 escaped: escapes > 0,
-                kind: Some(kind),
+                form: Form::Known(kind),
             };
             return (sign.at >= own).then_some(sign);
         }
-        let found = tag(rest)
-            .or_else(|| rule(rest))
-            .or_else(|| item(rest).filter(|_| items));
-        if let Some((sign, escapes)) = found
+        let found = tag(rest).map(|found| (found, Form::Tag));
+        let found = found.or_else(|| Some((rule(rest)?, Form::Rule)));
+        let found = found.or_else(|| Some((item(rest).filter(|_| items)?, Form::Item)));
+        if let Some(((sign, escapes), form)) = found
             && at + sign >= own
         {
             return Some(Sign {
                 at: at + sign,
                 escaped: escapes > 0,
-                kind: None,
+                form,
             });
         }
         at += container(rest)?;
@@ -179,7 +193,7 @@ fn unfinished(line: &str, own: usize) -> Option<Sign> {
     (open && at >= own).then_some(Sign {
         at,
         escaped: false,
-        kind: None,
+        form: Form::Unfinished,
     })
 }
 
@@ -306,6 +320,11 @@ mod tests {
             ("Title: ", 7, "# x", None),
             // What another value has begun is gone on with.
             ("1", 0, ". x", Some(0)),
+            ("``", 0, "` x", Some(0)),
+            ("* *", 0, " *", Some(0)),
+            // What was there before it is no work of the value.
+            ("1. ", 0, "x", None),
+            ("- - x ", 2, "y", None),
             ("<", 0, "!-- x", Some(0)),
         ] {
             assert_eq!(in_line(before, own, value), at, "{before}|{value}");

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::prompts::Prompts;
 use super::{
-    Prepared, blocks, depth, given, injection, messages, named, phase, project, review, run,
+    Prepared, blocks, continuation, depth, digest, environment, given, injection, messages, named,
+    phase, project, read_first, review, role, scope,
 };
 use crate::inputs::Root;
 use crate::outside::PROMPTS_DIR;
@@ -52,7 +53,7 @@ pub struct Function {
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 11] = [
+pub static FUNCTIONS: [Function; 16] = [
     Function {
         name: "changed",
         reads: &["range", "staged"],
@@ -70,12 +71,36 @@ pub static FUNCTIONS: [Function; 11] = [
         run: blocks::context,
     },
     Function {
+        name: "continuation",
+        reads: &["additional_input", "previous"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: continuation::continuation,
+    },
+    Function {
         name: "depth",
         reads: &["context", "missing", "prompts_dir", "strict"],
         adds: &[],
         harmless: &[],
         frames: &[],
         run: depth::depth,
+    },
+    Function {
+        name: "digest",
+        reads: &["previous"],
+        adds: &["digest"],
+        harmless: &[],
+        frames: &[],
+        run: digest::digest,
+    },
+    Function {
+        name: "environment",
+        reads: &["environment", "profile"],
+        adds: &["environment"],
+        harmless: &[],
+        frames: &[],
+        run: environment::environment,
     },
     Function {
         name: "identity",
@@ -130,6 +155,22 @@ pub static FUNCTIONS: [Function; 11] = [
         run: project::project_context,
     },
     Function {
+        name: "read-first",
+        reads: &["read_first"],
+        adds: &["read_first"],
+        harmless: &[],
+        frames: &[],
+        run: read_first::read_first,
+    },
+    Function {
+        name: "role",
+        reads: &["environment", "profile", "role", "task"],
+        adds: &["role"],
+        harmless: &[],
+        frames: &[],
+        run: role::role,
+    },
+    Function {
         name: "rules",
         reads: &["rules"],
         adds: &[],
@@ -138,21 +179,12 @@ pub static FUNCTIONS: [Function; 11] = [
         run: given::rules,
     },
     Function {
-        name: "run",
-        reads: &[
-            "additional_input",
-            "environment",
-            "previous",
-            "profile",
-            "read_first",
-            "role",
-            "scope",
-            "task",
-        ],
-        adds: &[],
+        name: "scope",
+        reads: &["profile", "scope", "task"],
+        adds: &["scope"],
         harmless: &[],
         frames: &[],
-        run: run::prepare,
+        run: scope::scope,
     },
     Function {
         name: "stories",

@@ -11,8 +11,8 @@ use crate::source::{lookup, strings};
 use crate::story::Match;
 use crate::{Error, ErrorKind};
 
-/// The layer that story files fill; what the artifact folder refuses is recorded there.
-const STORY: &str = "story";
+/// The field whose layer has on record what the artifact folder refuses.
+const STORY: &str = "groups.story";
 
 /// Adds the field `groups`: the files of the stories, by what they are to them.
 pub(super) fn stories(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
@@ -64,7 +64,9 @@ pub(super) fn stories(prepared: &mut Prepared, around: Surroundings<'_>) -> Resu
         "project_context": context, "story": story, "discovery": discovery, "tech_spec": tech_spec,
         "additional": additional,
     });
-    prepared.omissions.extend(omissions);
+    let lacking = omissions.into_iter();
+    let lacking = lacking.map(|omission| (STORY.to_owned(), omission));
+    prepared.lacking.extend(lacking);
     prepared.fields.insert("groups".to_owned(), groups);
     Ok(())
 }
@@ -137,7 +139,7 @@ fn matching(
             reason: Reason::Missing,
             ..
         }) => return (Vec::new(), Vec::new()),
-        Err(refusal) => return (Vec::new(), vec![Omission::refused(STORY, folder, refusal)]),
+        Err(refusal) => return (Vec::new(), vec![Omission::refused("", folder, refusal)]),
     };
     let mut names = listing.names;
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
@@ -147,7 +149,7 @@ fn matching(
         .into_iter()
         .map(|name| {
             let path = below(folder, &name);
-            Omission::refused(STORY, path, Refusal::new(Reason::NameNotUtf8))
+            Omission::refused("", path, Refusal::new(Reason::NameNotUtf8))
         })
         .collect();
     (names, omissions)

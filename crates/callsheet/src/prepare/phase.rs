@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::injection::folder_path;
 use super::{Piece, Prepared, Surroundings};
 use crate::inputs::{FileText, Located, Root, TextRule};
-use crate::omission::{Omission, Reason, Refusal};
+use crate::omission::{Reason, Refusal};
 use crate::source::{lookup, strings};
 use crate::template::interpolate;
 use crate::trace::{Traced, Transform};
@@ -29,10 +29,6 @@ const HOMES: [&str; 3] = [
     "_bmad/bmm/workflows/4-implementation",
     "_bmad/bmm/workflows",
 ];
-
-/// The lists of which the template `previous.md` prints the first entries, and how many.
-const LISTS: [&str; 2] = ["previous.violations", "previous.changed_files"];
-const CAP: usize = 20;
 
 /// Adds the field `workflow`: whether the project has a workflow of the command, and its variables.
 pub(super) fn workflow(prepared: &mut Prepared, around: Surroundings<'_>) -> Result<(), Error> {
@@ -57,12 +53,6 @@ pub(super) fn workflow(prepared: &mut Prepared, around: Surroundings<'_>) -> Res
         }
         None => json!({"found": false}),
     };
-    let capped = LISTS.into_iter().filter_map(|list| {
-        let entries = strings(&prepared.fields, list);
-        let rest = entries.iter().skip(CAP).map(|entry| entry.len());
-        Omission::capped("previous", list, entries.len().min(CAP), rest)
-    });
-    prepared.omissions.extend(capped);
     prepared.fields.insert("workflow".to_owned(), found);
     Ok(())
 }

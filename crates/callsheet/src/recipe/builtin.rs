@@ -50,6 +50,9 @@ struct BuiltIn {
     parsed: OnceLock<Result<Recipe, Error>>,
 }
 
+/// The recipe that composes what an agent gets for a task; a project has its own by ejecting it.
+pub const FOR_TASKS: &str = "run";
+
 static RECIPES: [BuiltIn; 6] = recipes! {
     "injection": ["input.schema.json", "recipe.toml"],
     "layers": ["input.schema.json", "recipe.toml"],
@@ -61,13 +64,27 @@ static RECIPES: [BuiltIn; 6] = recipes! {
     "pack": ["input.schema.json", "recipe.toml"],
     "review": ["input.schema.json", "recipe.toml", "reviewer.md"],
     "run": [
+        "additional-input.md",
+        "approval-here.md",
         "approval.md",
+        "changed-files.md",
+        "changed-paths.md",
+        "constraints.md",
         "default-role.md",
+        "description.md",
+        "digest.md",
+        "done-when.md",
         "input.schema.json",
         "output-format.md",
+        "prohibited-here.md",
         "prohibited.md",
         "read-first-nothing.md",
+        "read-first-paths.md",
         "recipe.toml",
+        "role.md",
+        "task.md",
+        "violation-paths.md",
+        "violations.md",
         "workspace.md",
     ],
 };

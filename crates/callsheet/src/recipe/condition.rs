@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use minijinja::{Environment, Expression, UndefinedBehavior};
 use serde_json::{Map, Value};
 
-use crate::template::bounds;
 use crate::template::numbers::{self, Digits};
+use crate::template::{Shared, bounds};
 use crate::{Error, ErrorKind};
 
 /// An expression that is true or false for an input.
@@ -37,12 +37,20 @@ impl Condition {
 
     /// Tells whether the expression is true; a name without a value is an error.
     pub fn holds(&self, fields: &Map<String, Value>) -> Result<bool, Error> {
+        self.holds_with(fields, &Shared::default())
+    }
+
+    /// Tells the same, with the fields as templates have them already.
+    pub(crate) fn holds_with(
+        &self,
+        fields: &Map<String, Value>,
+        shared: &Shared,
+    ) -> Result<bool, Error> {
         let bad = |error| bad(&self.expression, &error).at(&self.file, self.line);
-        let named = fields.iter().filter(|(name, _)| self.names.contains(name));
-        let value = self
-            .compiled
-            .eval(numbers::fields(named, |_| Digits::Counted))
-            .map_err(bad)?;
+        let named = || fields.iter().filter(|(name, _)| self.names.contains(name));
+        let fields = shared.some(fields, &self.names);
+        let fields = fields.unwrap_or_else(|| numbers::fields(named(), |_| Digits::Counted));
+        let value = self.compiled.eval(fields).map_err(bad)?;
         if value.is_undefined() {
             return Err(bad(minijinja::ErrorKind::UndefinedError.into()));
         }

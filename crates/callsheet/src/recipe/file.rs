@@ -84,6 +84,7 @@ pub(super) struct LayerFile {
     pub(super) frame: Option<Spanned<String>>,
     pub(super) list: Option<Spanned<String>>,
     pub(super) message: Option<Spanned<String>>,
+    pub(super) section: Option<String>,
     pub(super) priority: Option<PriorityFile>,
     pub(super) volatility: Option<Volatility>,
     pub(super) trust: Option<Trust>,

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use builtin::{built_in, built_in_names, built_in_sample};
+pub use builtin::{FOR_TASKS, built_in, built_in_names, built_in_sample};
 pub use condition::Condition;
 pub use find::{Found, RECIPES, find, is_name, is_own, known, read};
 pub(crate) use frame::fence_len;
@@ -151,6 +151,8 @@ pub struct Layer {
     pub optional: bool,
     /// Whether its template may print values as they are: the recipe says that it is our own.
     pub raw: bool,
+    /// What its section is called, where it makes no more than one.
+    pub section: String,
 }
 
 impl Layer {

@@ -322,6 +322,7 @@ fn resolve(
     templates: &TemplateSet,
 ) -> Result<Layer, Error> {
     let frame = frame_of(&mut layer);
+    check_section(reader, &span, &layer)?;
     let asked = asked(&mut layer).map_err(|error| reader.bad(span.clone(), error.detail()))?;
     let name = layer.name.into_inner();
     let mut sources: Vec<(Box<dyn Source>, Volatility, Trust)> = Vec::new();
@@ -376,8 +377,22 @@ fn resolve(
         may_cut: layer.cut,
         optional: layer.optional,
         raw: layer.trust == Some(Trust::Own),
+        section: layer.section.unwrap_or_else(|| name.clone()),
         name,
     })
+}
+
+/// Only a layer that makes one section can say what it is called.
+fn check_section(reader: &Reader<'_>, span: &Range<usize>, layer: &LayerFile) -> Result<(), Error> {
+    let makes_one = layer.text.is_some() || layer.template.is_some() || layer.value.is_some();
+    if layer.section.is_none() || makes_one {
+        return Ok(());
+    }
+    let name = layer.name.get_ref();
+    let detail = format!(
+        "layer `{name}`: `section` is for `text`, `template` and `value`; the sections of others are called after files"
+    );
+    Err(reader.bad(span.clone(), detail))
 }
 
 /// Returns the source of a template that is there, and prints values as they are only where it may.

@@ -30,7 +30,7 @@ use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
 use crate::recipe::{Layer, Recipe};
 use crate::section::Section;
-use crate::template::{TemplateSet, interpolate, placeholders};
+use crate::template::{Shared, TemplateSet, interpolate, placeholders};
 use crate::text::value_text;
 use crate::trace::{Origin, Traced};
 use crate::{Error, ErrorKind, Event};
@@ -115,6 +115,8 @@ pub struct World<'a> {
     pub left_out: &'a BTreeMap<String, Vec<Omission>>,
     /// Where texts in fields came from that functions added, by their paths.
     pub traces: &'a Arc<BTreeMap<String, Traced>>,
+    /// The fields as templates want them.
+    pub(crate) shared: &'a Shared,
     /// The folder that may be read, where there is one.
     pub root: Option<&'a Root>,
     /// More sources, by name.
@@ -184,7 +186,7 @@ impl Gathered {
     /// Adds a section unless it is blank.
     pub fn add_unless_blank(&mut self, layer: &Layer, body: Traced, source: Arc<Origin>) {
         if !body.is_blank() {
-            self.add(layer, layer.name.clone(), body, source);
+            self.add(layer, &layer.section, body, source);
         }
     }
 

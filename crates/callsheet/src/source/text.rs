@@ -86,6 +86,7 @@ fn render(
         traces: world.traces,
         raw: layer.raw,
         mounts: &mounts(world),
+        shared: world.shared,
     };
     let templates = &world.recipe.templates;
     let rendered = templates.render_safe(template, values, missing, rights)?;

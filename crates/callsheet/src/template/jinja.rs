@@ -1,6 +1,7 @@
 //! Renders the jinja language: strict undefined values, no escaping, no way out of the set, an end in sight.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::io;
@@ -16,7 +17,7 @@ use super::includes::names;
 use super::numbers::{Digits, Figures};
 use super::plain::{Values, defaults_by_name};
 use super::set::Reached;
-use super::traced::{self, Given, Rendering, Safety, SourceText};
+use super::traced::{self, Given, Known, Rendering, Safety, SourceText};
 use crate::mounts::Mounts;
 use crate::omission::Omission;
 use crate::trace::Traced;
@@ -118,9 +119,64 @@ fn number(key: &str) -> Option<usize> {
     key.strip_prefix('\0')?.parse().ok()
 }
 
+/// The values of several renderings as the engine wants them, once for all.
+#[derive(Debug, Default)]
+pub(crate) struct Shared(OnceCell<Option<Converted>>);
+
+/// Fields as the engine wants them, and where their texts came from.
+#[derive(Clone, Debug)]
+struct Converted {
+    fields: Vec<(String, minijinja::Value)>,
+    known: Arc<Known>,
+}
+
+impl Shared {
+    /// Returns the values; those with numbers that the engine would change depend on what a template does with them.
+    fn of(&self, values: Values<'_>) -> Option<&Converted> {
+        let converted = self.0.get_or_init(|| {
+            let fields = || values.map.iter().filter(|(_, field)| !field.is_null());
+            let plain = Figures::of(fields().map(|(_, field)| field)).is_empty();
+            plain.then(|| converted(fields(), values.prefix, |_| Digits::Counted))
+        });
+        converted.as_ref()
+    }
+
+    /// Returns some of the fields for an expression, if a template has asked for them before.
+    pub(crate) fn some(
+        &self,
+        fields: &Map<String, Value>,
+        names: &[String],
+    ) -> Option<minijinja::Value> {
+        let converted = self.0.get()?.as_ref()?;
+        let pairs = names.iter().filter_map(|name| {
+            let value = match fields.get(name)? {
+                Value::Null => ().into(),
+                _ => {
+                    let mut fields = converted.fields.iter();
+                    fields.find(|(known, _)| known == name)?.1.clone()
+                }
+            };
+            Some((name.as_str(), value))
+        });
+        Some(minijinja::Value::from_pairs(pairs))
+    }
+}
+
+fn converted<'a>(
+    fields: impl IntoIterator<Item = (&'a String, &'a Value)>,
+    prefix: &str,
+    digits: impl Fn(&str) -> Digits,
+) -> Converted {
+    let (fields, known) = traced::context(fields, prefix, digits);
+    let known = Arc::new(known);
+    Converted { fields, known }
+}
+
 /// What a rendering is about, beside its template and its values.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Terms {
+pub(super) struct Terms<'a> {
+    /// The values, where other templates are rendered with the same.
+    pub(super) shared: Option<&'a Shared>,
     pub(super) safety: Safety,
     pub(super) mounts: Mounts,
     /// Where texts came from that functions made, by the paths of their fields.
@@ -134,11 +190,11 @@ pub(super) struct Engine<'a> {
 }
 
 /// The values of a rendering, and on which terms it prints them.
+#[derive(Clone, Copy)]
 struct Task<'a> {
     template: &'a Template,
-    values: &'a Context<'a>,
-    prefix: &'a str,
-    terms: &'a Terms,
+    values: Values<'a>,
+    terms: &'a Terms<'a>,
 }
 
 impl Engine<'_> {
@@ -147,16 +203,25 @@ impl Engine<'_> {
         &self,
         template: &Template,
         values: Values<'_>,
-        terms: &Terms,
+        terms: &Terms<'_>,
     ) -> Result<(Traced, Vec<Omission>), Error> {
-        let context = Context::new(template, values.map);
         let task = Task {
             template,
-            values: &context,
-            prefix: values.prefix,
+            values,
             terms,
         };
-        let plain = self.run(&task, |_| Digits::Counted, Figures::default())?;
+        let shared = terms
+            .shared
+            .filter(|_| defaults_by_name(&template.variables).is_empty());
+        if let Some(converted) = shared.and_then(|shared| shared.of(values)) {
+            return self.run(&task, converted.clone(), Figures::default());
+        }
+        let context = Context::new(template, values.map);
+        let run = |digits: &dyn Fn(&str) -> Digits, figures| {
+            let converted = converted(context.iter(), values.prefix, digits);
+            self.run(&task, converted, figures)
+        };
+        let plain = run(&|_| Digits::Counted, Figures::default())?;
         if Figures::of(context.iter().map(|(_, field)| field)).is_empty() {
             return Ok(plain);
         }
@@ -171,7 +236,7 @@ impl Engine<'_> {
         let fields: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
         // Whether a template counts with a field shows in what it prints when it cannot.
         let only_prints = |names: &[&str]| {
-            let tried = self.run(&task, given(names, Digits::Alike), Figures::default());
+            let tried = run(&given(names, Digits::Alike), Figures::default());
             tried.is_ok_and(|(text, _)| text.text() == plain.0.text())
         };
         let printed: Vec<&str> = if only_prints(&fields) {
@@ -184,7 +249,7 @@ impl Engine<'_> {
             .iter()
             .filter(|(name, _)| !printed.contains(&name.as_str()));
         let figures = Figures::of(counted.map(|(_, field)| field));
-        self.run(&task, given(&printed, Digits::Written), figures)
+        run(&given(&printed, Digits::Written), figures)
     }
 
     /// Returns the place for what is known of a template of the set.
@@ -200,7 +265,7 @@ impl Engine<'_> {
     fn run(
         &self,
         task: &Task<'_>,
-        digits: impl Fn(&str) -> Digits,
+        converted: Converted,
         figures: Figures,
     ) -> Result<(Traced, Vec<Omission>), Error> {
         let template = task.template;
@@ -218,10 +283,9 @@ impl Engine<'_> {
             sources.push(source);
             (&guest, GUEST.to_owned())
         };
-        let (fields, known) = traced::context(task.values.iter(), task.prefix, digits);
         let given = Given {
-            known,
-            prefix: task.prefix.to_owned(),
+            known: converted.known,
+            prefix: task.values.prefix.to_owned(),
             sources,
             safety: task.terms.safety.clone(),
             figures,
@@ -230,7 +294,7 @@ impl Engine<'_> {
             ..Given::default()
         };
         let compiled = environment.get_template(&name).map_err(error)?;
-        let rendered = compiled.render_captured_to(given.context(fields), io::sink());
+        let rendered = compiled.render_captured_to(given.context(converted.fields), io::sink());
         let mut rendered = rendered.map_err(|error| self.undefined(&error, task))?;
         Ok(rendered.with_state_mut(Rendering::finish))
     }
@@ -243,14 +307,15 @@ impl Engine<'_> {
         let Some(path) = path.and_then(|path| path.strip_prefix('`')) else {
             return told;
         };
+        let context = Context::new(task.template, task.values.map);
         let (before, name) = path.rsplit_once('.').unwrap_or(("", path));
         let mut steps = before.split('.').filter(|step| !step.is_empty());
         let name = name.to_owned();
         let Some(first) = steps.next() else {
-            let names = task.values.iter().map(|(name, _)| name);
+            let names = context.iter().map(|(name, _)| name);
             return told.expecting(&name, names);
         };
-        let mut fields = task.values.iter();
+        let mut fields = context.iter();
         let found = fields.find_map(|(name, value)| (name == first).then_some(value));
         let found = steps.fold(found, |value: Option<&Value>, step| value?.get(step));
         match found.and_then(Value::as_object) {

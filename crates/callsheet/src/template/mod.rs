@@ -20,6 +20,7 @@ pub(crate) mod traced;
 pub use bounds::VALUE_LIMIT;
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use file::{Language, Template, Variable};
+pub(crate) use jinja::Shared;
 pub use jinja::{FUEL, OUTPUT_LIMIT};
 pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
 pub use scan::{Placeholder, placeholders};

@@ -52,6 +52,17 @@ pub struct Rendered {
 }
 
 impl Rendered {
+    /// Makes what a template in the jinja language was rendered to, in which nothing is missing.
+    pub(super) fn jinja(body: Traced, omissions: Vec<Omission>) -> Self {
+        Self {
+            body,
+            missing: Vec::new(),
+            prose: Vec::new(),
+            unused: Vec::new(),
+            omissions,
+        }
+    }
+
     /// Returns an event for every placeholder of `file` that got no value.
     pub fn events(&self, file: &str) -> impl Iterator<Item = Event> {
         let event = move |kind, name: &String, what: &str| {

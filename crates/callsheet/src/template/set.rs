@@ -9,7 +9,7 @@ use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
-use super::jinja::{self, Compiled, Engine, Terms};
+use super::jinja::{self, Compiled, Engine, Shared, Terms};
 use super::plain::{Missing, Rendered, Values, defaults_by_name, fill_plain, is_prose};
 use super::scan::placeholders;
 use super::traced::{Page, RAW, Safety};
@@ -52,6 +52,8 @@ pub(crate) struct Rights<'a> {
     pub(crate) traces: &'a Arc<BTreeMap<String, Traced>>,
     /// Whether values may be printed as they are.
     pub(crate) raw: bool,
+    /// The values as the engine wants them, the same for all templates.
+    pub(crate) shared: &'a Shared,
     /// The real folders that have names.
     pub(crate) mounts: &'a Mounts,
 }
@@ -224,7 +226,11 @@ impl TemplateSet {
         values: Values<'_>,
         missing: Missing,
     ) -> Result<Rendered, Error> {
-        self.render_on(template, values, missing, &Terms::default())
+        let terms = Terms::default();
+        match template.language {
+            Language::Jinja => self.render_jinja(template, values, &terms),
+            Language::Plain => render_plain(template, values, missing, terms.safety),
+        }
     }
 
     /// Renders a template of a recipe, in which values make no structure.
@@ -242,32 +248,17 @@ impl TemplateSet {
                 raw: rights.raw,
             },
             mounts: rights.mounts.clone(),
+            shared: Some(rights.shared),
             traces: Arc::clone(rights.traces),
         };
-        self.render_on(template, values, missing, &terms)
-    }
-
-    fn render_on(
-        &self,
-        template: &Template,
-        values: Values<'_>,
-        missing: Missing,
-        terms: &Terms,
-    ) -> Result<Rendered, Error> {
-        if template.language == Language::Jinja {
-            return self.render_jinja(template, values, terms);
+        match template.language {
+            // No recipe has templates that include each other, and nobody asks which fields one leaves unused.
+            Language::Jinja => {
+                let (body, omissions) = self.engine().render(template, values, &terms)?;
+                Ok(Rendered::jinja(body, omissions))
+            }
+            Language::Plain => render_plain(template, values, missing, terms.safety),
         }
-        if missing == Missing::Error {
-            check_all_there(template, values)?;
-        }
-        let page = Page::new(terms.safety.clone());
-        Ok(fill_plain(
-            page,
-            &template.body,
-            values,
-            template.declared(),
-            missing,
-        ))
     }
 
     /// Returns the error for the first place at which a template, or one that it pulls in, prints a value as it is.
@@ -301,7 +292,7 @@ impl TemplateSet {
         &self,
         template: &Template,
         values: Values<'_>,
-        terms: &Terms,
+        terms: &Terms<'_>,
     ) -> Result<Rendered, Error> {
         let engine = self.engine();
         let found;
@@ -326,11 +317,8 @@ impl TemplateSet {
             None => Vec::new(),
         };
         Ok(Rendered {
-            body,
-            missing: Vec::new(),
-            prose: Vec::new(),
             unused,
-            omissions,
+            ..Rendered::jinja(body, omissions)
         })
     }
 
@@ -340,6 +328,19 @@ impl TemplateSet {
             templates: &self.templates,
         }
     }
+}
+
+fn render_plain(
+    template: &Template,
+    values: Values<'_>,
+    missing: Missing,
+    safety: Safety,
+) -> Result<Rendered, Error> {
+    if missing == Missing::Error {
+        check_all_there(template, values)?;
+    }
+    let (page, declared) = (Page::new(safety), template.declared());
+    Ok(fill_plain(page, &template.body, values, declared, missing))
 }
 
 /// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose

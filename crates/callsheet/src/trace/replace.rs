@@ -35,6 +35,25 @@ impl Traced {
         out
     }
 
+    /// Returns the text with CRLF and lone CR turned into LF.
+    pub(crate) fn with_line_feeds(&self) -> Self {
+        let signs = memchr::memchr_iter(b'\r', self.text.as_bytes());
+        let places: Vec<usize> = signs.flat_map(|at| [at, at + 1]).collect();
+        let pieces = self.cut(&places);
+        let mut out = Self::with_capacity(self.len());
+        for (nth, piece) in pieces.iter().enumerate() {
+            let goes_on = pieces
+                .get(nth + 1)
+                .is_some_and(|next| next.text.starts_with('\n'));
+            match (nth % 2, goes_on) {
+                (0, _) => out.push(piece),
+                (_, true) => {}
+                (_, false) => out.push_span("\n", Some(piece.link("\n", Transform::Newline))),
+            }
+        }
+        out
+    }
+
     /// Returns the text in pieces, cut at places that are in order.
     pub(crate) fn cut(&self, places: &[usize]) -> Vec<Self> {
         let mut walk = Walk::new(self);

@@ -39,7 +39,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = ['magic']\n",
-        "2: unknown value `magic`, expected one of `changed`, `context`, `depth`, `identity`, `messages`, `project-context`, `rules`, `run`, `stories`, `tools`, `workflow`",
+        "2: unknown value `magic`, expected one of `changed`, `context`, `continuation`, `depth`, `digest`, `environment`, `identity`, `messages`, `project-context`, `read-first`, `role`, `rules`, `scope`, `stories`, `tools`, `workflow`",
     ),
     (
         "\nprepare = ['tools', 'context']\n[frames.data]\n[[layers]]\nname = 'a'\nvalue = 'context'\n",

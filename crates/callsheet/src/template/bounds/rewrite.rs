@@ -359,6 +359,12 @@ impl<'s> Printer<'s> {
 
     fn arguments(&mut self, args: &[CallArg<'_>]) -> Result<(), Error> {
         self.push("(");
+        self.each_argument(args)?;
+        self.push(")");
+        Ok(())
+    }
+
+    fn each_argument(&mut self, args: &[CallArg<'_>]) -> Result<(), Error> {
         for arg in args {
             match arg {
                 CallArg::Pos(value) => self.expression(value, Level::Condition)?,
@@ -379,7 +385,6 @@ impl<'s> Printer<'s> {
             }
             self.push(", ");
         }
-        self.push(")");
         Ok(())
     }
 }

@@ -58,7 +58,9 @@ fn rendered(body: &str, given: Value, safe: bool) -> Result<Rendered, String> {
     let given = map(given);
     let template = set.get("t").unwrap();
     let mounts = Mounts::new().with(Mount::Project, "/srv/shop");
+    let shared = Shared::default();
     let rights = Rights {
+        shared: &shared,
         harmless: &[],
         traces: &Arc::default(),
         raw: false,
@@ -127,6 +129,8 @@ fn filters_of_authors_make_values_fit() {
     let given = json!({
         "v": "a\n## b", "list": ["one", "- two", "three\n3"], "code": "```\nx\n```", "path": "./src//a.rs",
         "real": "/srv/shop/src/a.rs", "out": "../a", "n": 1.5, "q": "\"<&", "head": " A #", "text": "one\ntwo\nthree",
+        "rule": "## c", "prose": "<b>\n- x\n***\n## c", "spaced": "  ```\nx \n", "crlf": "a\r\n## b\rc\r\r\n",
+        "checks": [{"name": "a", "bad": false}, {"name": "b", "bad": false}, {"name": "c", "bad": true}],
     });
     let mut told = Told::default();
     for (body, expected) in tables::FILTERS {
@@ -147,6 +151,14 @@ fn filters_of_authors_make_values_fit() {
             "t.md:4: `bullets` needs a list, found string",
         ),
         (
+            "{{ list|cap(1, kept='a') }}",
+            "t.md:4: too many arguments: unknown keyword argument 'kept'",
+        ),
+        (
+            "{{ checks|cap(1, keep='worst')|length }}",
+            "t.md:4: `cap` found an item without `worst`",
+        ),
+        (
             "{{ v|fence('a`') }}",
             "t.md:4: `a`` is not the language of a code block",
         ),
@@ -163,9 +175,13 @@ fn filters_of_authors_make_values_fit() {
 
 #[test]
 fn what_a_cap_leaves_out_is_on_record() {
-    let given = json!({"task": {"list": ["a", "bb", "ccc"], "text": "one two"}});
+    let given = json!({"task": {
+        "list": ["a", "bb", "ccc"], "text": "one two",
+        "rows": [{"name": "x", "must": false}, {"name": "yyyy", "must": false}, {"name": "z", "must": true}],
+    }});
     let rendered = rendered(
-        "{{ task.list|cap(1)|join }}{{ task.text|cap(3) }}{{ task.list|cap(9)|length }}",
+        "{{ task.list|cap(1)|join }}{{ task.text|cap(3) }}{{ task.list|cap(9)|length }}\
+         {{ task.rows|cap(2, keep='must', attribute='name')|length }}",
         given,
         true,
     );
@@ -179,6 +195,7 @@ fn what_a_cap_leaves_out_is_on_record() {
         [
             "`task.list` is cut at its limit: 1 of 3 are shown 5",
             "`task.text` is cut at its limit: 4 characters are left out 4",
+            "`task.rows` is cut at its limit: 2 of 3 are shown 4",
         ]
     );
 }

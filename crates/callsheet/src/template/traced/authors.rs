@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use minijinja::value::ValueKind;
+use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Environment, Error, State, Value, filters};
 
 use super::page::attribute;
 use super::rendering::{Rendering, made, text_of};
 use super::text::{Kind, Text};
-use crate::freetext::{on_one_line, strict, with_backslashes};
+use crate::freetext::{inline, neutralised, on_one_line, strict, with_backslashes};
 use crate::omission::{Omission, Reason};
 use crate::prepare::relative_path;
 use crate::recipe::fence_len;
@@ -22,7 +22,11 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     let mut text = |name: &'static str, filter: fn(&Traced) -> Text| {
         environment.add_filter(name, move |state: &mut State<'_, '_>, value: &Value| {
             let text = paid(state, value)?;
-            made(state, filter(text.body()))
+            // What is no text has nothing to make harmless, and goes on being what it is.
+            match value.kind() {
+                ValueKind::Number | ValueKind::Bool | ValueKind::Plain => Ok(value.clone()),
+                _ => made(state, filter(text.body())),
+            }
         });
     };
     text("line", |value| harmless(line(value, "", 0)));
@@ -30,8 +34,11 @@ pub(super) fn install(environment: &mut Environment<'static>) {
         let places = strict::in_block(value.text(), false, false);
         harmless(with_backslashes(value, &places))
     });
-    text("quote", |value| harmless(on_one_line(value).into_owned()));
+    text("quote", |value| harmless(inline(value)));
+    text("neutralise", |value| harmless(neutralised(value)));
+    text("lf", |value| Text::value(value.with_line_feeds()));
     text("title", |value| harmless(title(value)));
+    environment.add_filter("strip", strip);
     environment.add_filter("fence", fence);
     environment.add_filter("attr", attr);
     environment.add_filter("bullets", bullets);
@@ -42,12 +49,14 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     environment.add_filter("omitted", omitted);
     environment.add_filter(
         "cap",
-        |state: &mut State<'_, '_>, value: Value, most: usize| cap(state, "", value, most),
+        |state: &mut State<'_, '_>, value: Value, most: usize, options: Kwargs| {
+            cap(state, "", value, most, &options)
+        },
     );
     environment.add_filter(
         "callsheet.cap",
-        |state: &mut State<'_, '_>, value: Value, name: &str, most: usize| {
-            cap(state, name, value, most)
+        |state: &mut State<'_, '_>, value: Value, name: &str, most: usize, options: Kwargs| {
+            cap(state, name, value, most, &options)
         },
     );
 }
@@ -64,6 +73,12 @@ fn paid(state: &mut State<'_, '_>, value: &Value) -> Result<Arc<Text>, Error> {
     let cost = text_cost(value)?.saturating_mul(LONGER);
     spend(state, cost)?;
     Ok(text_of(state, value))
+}
+
+/// Returns a value without white space at both ends; what is harmless stays so.
+fn strip(state: &mut State<'_, '_>, value: &Value) -> Result<Value, Error> {
+    let text = paid(state, value)?;
+    made(state, text.stripped())
 }
 
 /// Returns a value as part of a line, behind `before`, of which the first `own` bytes are the recipe's.
@@ -257,41 +272,106 @@ fn cut(text: &str, most: usize) -> usize {
 }
 
 /// Returns no more than so much of a value, and puts on record what is left out.
-fn cap(state: &mut State<'_, '_>, name: &str, value: Value, most: usize) -> Result<Value, Error> {
-    let (kept, omission) = match value.kind() {
+fn cap(
+    state: &mut State<'_, '_>,
+    name: &str,
+    value: Value,
+    most: usize,
+    options: &Kwargs,
+) -> Result<Value, Error> {
+    let kept = match value.kind() {
         ValueKind::Seq | ValueKind::Iterable => {
-            let value = keep(state, value)?;
-            let items: Vec<Value> = value.try_iter()?.collect();
-            let (shown, rest) = items.split_at(most.min(items.len()));
-            let sizes: Vec<usize> = rest.iter().map(|item| item.to_string().len()).collect();
-            let omission = Omission::capped("", name, shown.len(), sizes.into_iter());
-            (Value::from(shown.to_vec()), omission)
+            let items = keep(state, value)?;
+            let items: Vec<Value> = items.try_iter()?.collect();
+            capped_list(state, name, &items, most, options)
         }
-        _ => {
-            let text = paid(state, &value)?;
-            let end = Rendering::of(state)
-                .given
-                .mounts
-                .cut_at(text.as_str(), cut(text.as_str(), most));
-            let field = field_of(&text);
-            let name = if name.is_empty() {
-                field.trim_matches('`')
-            } else {
-                name
-            };
-            let left = text.as_str()[end..].chars().count();
-            let omission = (end < text.len()).then(|| Omission {
-                layer: String::new(),
-                name: name.to_owned(),
-                reason: Reason::Capped,
-                bytes: (text.len() - end) as u64,
-                tokens: None,
-                detail: format!("{left} characters are left out"),
-                loss: None,
-            });
-            (made(state, text.slice(0..end))?, omission)
-        }
+        _ => capped_text(state, name, &value, most),
     };
+    options.assert_all_used()?;
+    kept
+}
+
+/// Returns the first items of a list; those of which the field `keep` is true stay wherever they are, and count.
+///
+/// What is left out is measured by its `attribute`, and called after the list that it came from.
+fn capped_list(
+    state: &mut State<'_, '_>,
+    name: &str,
+    items: &[Value],
+    most: usize,
+    options: &Kwargs,
+) -> Result<Value, Error> {
+    let (attribute, keep): (Option<&str>, Option<&str>) =
+        (options.get("attribute")?, options.get("keep")?);
+    let mut stays = Vec::with_capacity(items.len());
+    for item in items {
+        stays.push(match keep {
+            Some(field) => field_in(item, field)?.is_true(),
+            None => false,
+        });
+    }
+    let mut others = most.saturating_sub(stays.iter().filter(|stays| **stays).count());
+    let (mut shown, mut rest) = (Vec::new(), Vec::new());
+    for (item, stays) in items.iter().zip(stays) {
+        if stays || others > 0 {
+            others -= usize::from(!stays);
+            shown.push(item.clone());
+        } else {
+            rest.push(attribute.map_or_else(|| Ok(item.clone()), |field| field_in(item, field))?);
+        }
+    }
+    let came_from = rest.first().and_then(|item| list_of(state, item));
+    let sizes: Vec<usize> = rest.iter().map(|item| item.to_string().len()).collect();
+    let name = came_from.as_deref().unwrap_or(name);
+    let omission = Omission::capped("", name, shown.len(), sizes.into_iter());
     Rendering::of(state).omissions.extend(omission);
-    Ok(kept)
+    Ok(Value::from(shown))
+}
+
+/// Returns a field that an item of a list must have.
+fn field_in(item: &Value, field: &str) -> Result<Value, Error> {
+    let value = item.get_attr(field)?;
+    if value.is_undefined() {
+        return Err(refused(format!("`cap` found an item without `{field}`")));
+    }
+    Ok(value)
+}
+
+/// Returns the list of the input that an item came from.
+fn list_of(state: &mut State<'_, '_>, item: &Value) -> Option<String> {
+    let text = Rendering::of(state).known(item.as_str()?)?;
+    let link = text.body().spans().first()?.link.as_ref()?;
+    let (list, _) = link.origin.name.rsplit_once('[')?;
+    let prefix = &Rendering::of(state).given.prefix;
+    let list = list.strip_prefix(prefix.as_str()).unwrap_or(list);
+    (link.origin.kind == OriginKind::Input).then(|| list.to_owned())
+}
+
+fn capped_text(
+    state: &mut State<'_, '_>,
+    name: &str,
+    value: &Value,
+    most: usize,
+) -> Result<Value, Error> {
+    let text = paid(state, value)?;
+    let mounts = &Rendering::of(state).given.mounts;
+    let end = mounts.cut_at(text.as_str(), cut(text.as_str(), most));
+    let field = field_of(&text);
+    let name = if name.is_empty() {
+        field.trim_matches('`')
+    } else {
+        name
+    };
+    let left = text.as_str()[end..].chars().count();
+    let omission = (end < text.len()).then(|| Omission {
+        layer: String::new(),
+        name: name.to_owned(),
+        reason: Reason::Capped,
+        bytes: (text.len() - end) as u64,
+        tokens: None,
+        detail: format!("{left} characters are left out"),
+        loss: None,
+    });
+    Rendering::of(state).omissions.extend(omission);
+    made(state, text.slice(0..end))
 }

@@ -19,7 +19,7 @@ pub(crate) use authors::RAW;
 pub(crate) use page::{Page, Safety};
 pub(crate) use rendering::{Given, Rendering, SourceText};
 pub(crate) use text::Text;
-pub(super) use values::context;
+pub(super) use values::{Known, context};
 
 use minijinja::Environment;
 

@@ -56,7 +56,7 @@ impl SourceText {
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// Where the texts of the input came from.
-    pub(crate) known: Known,
+    pub(crate) known: Arc<Known>,
     /// The fields of the input, as the engine has them.
     pub(crate) fields: Value,
     /// What stands before a name to make the path of its field.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::text::{is_space, strip};
 use crate::trace::{Origin, Traced};
 
 /// What a run of bytes is.
@@ -110,6 +111,18 @@ impl Text {
         }
         out.body = self.body.slice(range);
         out
+    }
+
+    /// Returns the text without white space at both ends.
+    ///
+    /// Where a line begins with white space does not count for what is harmless, so it stays that.
+    pub(crate) fn stripped(&self) -> Self {
+        if let Some(kind) = self.kind() {
+            return Self::new(self.body.strip(), kind);
+        }
+        let text = self.as_str();
+        let start = text.len() - text.trim_start_matches(is_space).len();
+        self.slice(start..start + strip(text).len())
     }
 
     pub(crate) fn push(&mut self, other: &Self) {

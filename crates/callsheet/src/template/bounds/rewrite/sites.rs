@@ -7,12 +7,15 @@ use minijinja::Error;
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{CallArg, Expr, Filter, Spanned};
 
-use super::{Level, Printer};
+use super::Printer;
 use crate::template::traced::Text;
 use crate::trace::{Traced, Transform};
 
 /// How many names of an expression are kept.
 const MOST_NAMES: usize = 16;
+
+/// The filters that make texts harmless, and let pass what is no text.
+const PASS: [&str; 5] = ["line", "block", "quote", "title", "neutralise"];
 
 /// A place in a template.
 #[derive(Debug)]
@@ -95,7 +98,7 @@ impl Printer<'_> {
     /// Prints what prints an expression, behind the expression.
     pub(super) fn print_site(&mut self, number: usize, expr: &Expr<'_>) {
         let mut path = Vec::new();
-        if !chain(expr, &mut path) {
+        if !chain(printed(expr), &mut path) {
             path.clear();
         }
         let mut found = Vec::new();
@@ -118,18 +121,21 @@ impl Printer<'_> {
         self.push("callsheet.cap(");
         self.text(&found.join(", "));
         self.push(", ");
-        for arg in &filter.args {
-            match arg {
-                CallArg::Pos(value) | CallArg::Kwarg(_, value) => {
-                    self.expression(value, Level::Condition)?;
-                }
-                CallArg::PosSplat(_) | CallArg::KwargSplat(_) => {}
-            }
-            self.push(", ");
-        }
+        self.each_argument(&filter.args)?;
         self.push(")");
         Ok(())
     }
+}
+
+/// Returns what an expression prints if it is no text, which some filters let pass.
+fn printed<'e, 's>(mut expr: &'e Expr<'s>) -> &'e Expr<'s> {
+    while let Expr::Filter(filter) = expr
+        && PASS.contains(&filter.name)
+        && let Some(value) = &filter.expr
+    {
+        expr = value;
+    }
+    expr
 }
 
 /// Adds the steps of a path if the expression is nothing else.

@@ -267,6 +267,13 @@ pub(super) const FILTERS: &[(&str, &str)] = &[
     ("{{ v|line }}", "\"a\\n## b\""),
     ("x {{ v|block }}", "x a\n#\\# b"),
     ("{{ v|quote }}", "\"a\\n## b\""),
+    ("- {{ rule|quote }}", "- #\\# c"),
+    ("{{ n|quote }} {{ n|line }}", "1.5 1.5"),
+    ("{{ prose|neutralise }}.", "<b>\n- x\n***\n#\\# c."),
+    ("[{{ head|strip }}] [{{ head|quote|strip }}]", "[A #] [A #]"),
+    // What was made harmless is not made so once more.
+    ("{{ spaced|neutralise|strip }}", "\\```\nx"),
+    ("{{ crlf|lf|neutralise }}", "a\n#\\# b\nc\n\n"),
     ("# {{ head|title }}", "# A \\#"),
     ("{{ code|fence('sh') }}", "````sh\n```\nx\n```\n````"),
     ("<a b=\"{{ q|attr }}\">", "<a b=\"&quot;&lt;&amp;\">"),
@@ -281,6 +288,14 @@ pub(super) const FILTERS: &[(&str, &str)] = &[
     (
         "{{ list|cap(1)|join(', ') }} (+{{ list|omitted(1) }} more)",
         "one (+2 more)",
+    ),
+    (
+        "{% for c in checks|cap(2, keep='bad', attribute='name') %}{{ c.name }} {% endfor %}",
+        "a c ",
+    ),
+    (
+        "{% for c in checks|cap(0, keep='bad') %}{{ c.name }} {% endfor %}",
+        "c ",
     ),
     (
         "{{ text|cap(9) }} … {{ text|omitted(9) }}",
