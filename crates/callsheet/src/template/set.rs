@@ -205,10 +205,17 @@ impl TemplateSet {
         values: Values<'_>,
         missing: Missing,
     ) -> Result<Rendered, Error> {
-        self.render_on(template, values, missing, &Terms::default())
+        let mut rendered = self.render_on(template, values, missing, &Terms::default())?;
+        if template.language == Language::Jinja
+            && let Some(used) = Graph::new(&self.templates).lookups(template)
+        {
+            let unused = values.map.keys().filter(|name| !used.contains(*name));
+            rendered.unused = unused.cloned().collect();
+        }
+        Ok(rendered)
     }
 
-    /// Renders a template of a recipe, in which values make no structure.
+    /// Renders a template of a recipe, in which values make no structure; of values that it does not use it says nothing.
     pub(crate) fn render_safe(
         &self,
         template: &Template,
@@ -289,20 +296,11 @@ impl TemplateSet {
             return Err(error);
         }
         let (body, omissions) = self.engine().render(template, values, terms)?;
-        let unused = match graph.lookups(template) {
-            Some(used) => values
-                .map
-                .keys()
-                .filter(|name| !used.contains(*name))
-                .cloned()
-                .collect(),
-            None => Vec::new(),
-        };
         Ok(Rendered {
             body,
             missing: Vec::new(),
             prose: Vec::new(),
-            unused,
+            unused: Vec::new(),
             omissions,
         })
     }
