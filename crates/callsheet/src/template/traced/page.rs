@@ -30,7 +30,7 @@ impl Safety {
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         let first = path.split(['.', '[']).next().unwrap_or(path);
         match self {
-            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Harmless,
+            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Fit,
             _ => Kind::Value,
         }
     }
@@ -113,7 +113,9 @@ impl Page {
             match kind {
                 Kind::Own => self.own(piece),
                 Kind::Value => self.value(piece),
-                Kind::Harmless | Kind::Attribute | Kind::Json => self.harmless(piece, kind),
+                Kind::Fit | Kind::Harmless | Kind::Attribute | Kind::Json => {
+                    self.harmless(piece, kind);
+                }
             }
         }
     }

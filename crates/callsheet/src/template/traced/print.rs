@@ -95,6 +95,10 @@ fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize)
     };
     if let Some(name) = field(rendering, path, value) {
         let kind = rendering.given.safety.kind_of(&name);
+        let traced = rendering.given.traces.get(&name);
+        if let Some(traced) = traced.filter(|traced| traced.text() == text.as_str()) {
+            return Text::new(traced.clone(), kind);
+        }
         // The engine has words of its own for what is true and what is not.
         let written = text.as_str().to_ascii_lowercase();
         let body = if value.kind() == ValueKind::Bool && written != text.as_str() {
