@@ -62,6 +62,51 @@ fn every_case_gives_exactly_what_it_says() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
+#[test]
+fn an_ejected_recipe_composes_what_the_built_in_one_does() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compose");
+    for (group, _) in LEAST {
+        let Some(recipe) = built_in(group) else {
+            continue;
+        };
+        let recipe = recipe.unwrap();
+        let home = "callsheet/recipes/mine";
+        let ejected = Recipe::parse("mine", home, recipe.folder().clone()).unwrap();
+        for path in cases_in(&folder.join(group)) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let case: Case = serde_json::from_str(&text).unwrap();
+            if !case.recipe.is_empty() {
+                continue;
+            }
+            let place = tempfile::tempdir().unwrap();
+            let root = place.path().join("root");
+            case.lay_out(&root);
+            let composed = |recipe: &Recipe| {
+                let inputs = Inputs::new(Root::open(&root)?);
+                let inputs = inputs.with_observer(Witness(case.observed.clone()));
+                compose(recipe, &case.input, &inputs, &case.options())
+            };
+            match (composed(recipe), composed(&ejected)) {
+                (Ok(one), Ok(other)) => {
+                    assert_eq!(one.text, other.text, "{}", path.display());
+                    assert_eq!(one.source_map, other.source_map, "{}", path.display());
+                    assert_eq!(one.events, other.events, "{}", path.display());
+                    let omissions = [one.manifest.omissions, other.manifest.omissions];
+                    assert_eq!(omissions[0], omissions[1], "{}", path.display());
+                }
+                (one, other) => {
+                    let (one, other) = (one.unwrap_err(), other.unwrap_err().to_string());
+                    let other = other.replace(home, &recipe.home);
+                    assert_eq!(
+                        one.to_string(),
+                        other.replace("`mine`", &format!("`{group}`"))
+                    );
+                }
+            }
+        }
+    }
+}
+
 fn cases_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut cases: Vec<PathBuf> = entries
@@ -127,13 +172,7 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
         own = Recipe::parse("mine", "callsheet/recipes/mine", files.collect())?;
         &own
     };
-    let options = Options {
-        budget: Budget {
-            bytes: case.options.byte_budget,
-            tokens: case.options.token_budget,
-        },
-        ..Options::default()
-    };
+    let options = case.options();
     let inputs =
         Inputs::new(Disk::watched().open(root)?).with_observer(Witness(case.observed.clone()));
     let composition = compose(recipe, &case.input, &inputs, &options);
@@ -144,6 +183,18 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
     let seal = Seal::of(&composition, recipe, &case.input, &inputs, &options)?;
     check_seal(&seal, &composition);
     Ok(composition)
+}
+
+impl Case {
+    fn options(&self) -> Options {
+        Options {
+            budget: Budget {
+                bytes: self.options.byte_budget,
+                tokens: self.options.token_budget,
+            },
+            ..Options::default()
+        }
+    }
 }
 
 /// A draft says what the composition says, and fails where it fails.

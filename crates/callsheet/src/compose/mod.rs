@@ -255,7 +255,8 @@ fn put_together(
     options: &Options,
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
-    let mut gathered = gather::gather(recipe, &prepared, inputs)?;
+    let mut gathered = gather::gather(recipe, &mut prepared, inputs)?;
+    let left_out = gather::left_out(recipe, &mut prepared, &gathered);
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
@@ -267,6 +268,7 @@ fn put_together(
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);
     let mut omissions = prepared.omissions;
+    omissions.extend(left_out);
     omissions.append(&mut gathered.omissions);
 
     let prompt = Prompt::new(recipe, &fields, &suffix, gathered.sections, prepared.tools)?;
@@ -276,8 +278,8 @@ fn put_together(
     let (mut prompt, given_way) = limits::give_way(recipe, &fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
-    if let Some(guard) = &prepared.guard {
-        guard.check(&prompt.sections)?;
+    if let Some(mounts) = &prepared.mounts {
+        mounts.guard(&prompt.sections)?;
     }
     let bodies = BodyRecords::of(&prompt.sections);
     let (text, source_map) = prompt.render_away();

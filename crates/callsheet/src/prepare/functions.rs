@@ -5,7 +5,10 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{Prepared, injection, messages, phase, review, run};
+use super::{
+    Prepared, brief, data, directive, injection, mounts, package, persona, phase, policy, review,
+    run, user_input,
+};
 use crate::inputs::Root;
 use crate::redact::Rules;
 use crate::{Error, Inputs};
@@ -32,7 +35,9 @@ impl<'a> Surroundings<'a> {
 pub struct Function {
     /// What recipes call it.
     pub name: &'static str,
-    /// The fields of the input that it reads.
+    /// The functions that have to be named before it.
+    pub after: &'static [&'static str],
+    /// The fields that it takes, of the input or of functions before it.
     pub reads: &'static [&'static str],
     /// The fields that it adds.
     pub adds: &'static [&'static str],
@@ -42,16 +47,53 @@ pub struct Function {
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 6] = [
+pub static FUNCTIONS: [Function; 14] = [
+    Function {
+        name: "brief",
+        after: &["mounts"],
+        reads: &["mode", "nodeBrief", "stateSummary", "workflowCompleted"],
+        adds: &["brief"],
+        harmless: &["brief"],
+        run: |prepared, _| prepared.make("brief", brief::brief),
+    },
     Function {
         name: "changed",
+        after: &[],
         reads: &["range", "staged"],
         adds: &["changed"],
         harmless: &["changed"],
         run: review::changed,
     },
     Function {
+        name: "data",
+        after: &["mounts", "policy"],
+        reads: &["commandName", "dataContext", "policy"],
+        adds: &["data"],
+        harmless: &["data"],
+        run: |prepared, _| prepared.make("data", data::data),
+    },
+    Function {
+        name: "directive",
+        after: &["mounts"],
+        reads: &[
+            "activeAgentId",
+            "agentDefinition",
+            "autopilot",
+            "brief",
+            "effectiveAgentId",
+            "graphRelPath",
+            "intent",
+            "mode",
+            "runId",
+            "workflowRef",
+        ],
+        adds: &["directive"],
+        harmless: &["directive"],
+        run: |prepared, _| prepared.make("directive", directive::directive),
+    },
+    Function {
         name: "layers",
+        after: &[],
         reads: &[
             "context",
             "identity",
@@ -68,42 +110,62 @@ pub static FUNCTIONS: [Function; 6] = [
         run: crate::builder::prepare,
     },
     Function {
-        name: "messages",
+        name: "mounts",
+        after: &[],
+        reads: &["homeDir", "projectRoot", "runtimeStoreRoot"],
+        adds: &[],
+        harmless: &[],
+        run: mounts::mounts,
+    },
+    Function {
+        name: "package",
+        after: &["mounts"],
         reads: &[
             "activeAgentId",
             "agentDefinition",
             "agentId",
-            "autopilot",
-            "commandName",
-            "dataContext",
             "effectiveAgentId",
-            "graphRelPath",
-            "homeDir",
-            "intent",
             "mode",
             "nodeBrief",
             "package",
             "packageId",
             "packageMount",
-            "projectRoot",
-            "runId",
-            "runtimeStoreRoot",
-            "scrubUserInput",
-            "single_system",
             "state",
             "stateMount",
-            "stateSummary",
-            "toolPolicy",
-            "userInput",
             "workflowCompleted",
             "workflowRef",
         ],
-        adds: &["prepared"],
-        harmless: &["prepared"],
-        run: messages::prepare,
+        adds: &[
+            "agentDefinition",
+            "effectiveAgentId",
+            "graphRelPath",
+            "nodeBrief",
+            "stateSummary",
+            "workflowCompleted",
+            "workflowRef",
+        ],
+        harmless: &[],
+        run: package::package,
+    },
+    Function {
+        name: "persona",
+        after: &["mounts"],
+        reads: &["agentDefinition", "mode"],
+        adds: &["persona"],
+        harmless: &["persona"],
+        run: |prepared, _| prepared.make("persona", persona::persona),
+    },
+    Function {
+        name: "policy",
+        after: &["mounts"],
+        reads: &["agentDefinition", "toolPolicy"],
+        adds: &["policy"],
+        harmless: &["policy"],
+        run: |prepared, _| prepared.make("policy", policy::policy),
     },
     Function {
         name: "run",
+        after: &[],
         reads: &[
             "additional_input",
             "environment",
@@ -120,6 +182,7 @@ pub static FUNCTIONS: [Function; 6] = [
     },
     Function {
         name: "stories",
+        after: &[],
         reads: &[
             "story_keys",
             "match",
@@ -134,7 +197,32 @@ pub static FUNCTIONS: [Function; 6] = [
         run: injection::stories,
     },
     Function {
+        name: "system-prompt",
+        after: &["mounts"],
+        reads: &["agentDefinition", "mode"],
+        adds: &["system_prompt"],
+        harmless: &["system_prompt"],
+        run: |prepared, _| prepared.make("system_prompt", persona::system_prompt),
+    },
+    Function {
+        name: "user-input",
+        after: &["mounts"],
+        reads: &[
+            "agentDefinition",
+            "brief",
+            "directive",
+            "mode",
+            "scrubUserInput",
+            "stateSummary",
+            "userInput",
+        ],
+        adds: &["user_input"],
+        harmless: &["user_input"],
+        run: |prepared, _| prepared.make("user_input", user_input::user_input),
+    },
+    Function {
         name: "workflow",
+        after: &[],
         reads: &[
             "workflow",
             "command_name",
@@ -235,7 +323,9 @@ impl<'de> Deserialize<'de> for Preparation {
             fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Preparation, A::Error> {
                 let mut functions = Vec::new();
                 while let Some(name) = names.next_element::<String>()? {
-                    functions.push(named(&name)?);
+                    let function = named(&name)?;
+                    follows(function, &functions)?;
+                    functions.push(function);
                 }
                 Ok(Preparation(functions))
             }
@@ -249,6 +339,18 @@ fn named<E: de::Error>(name: &str) -> Result<&'static Function, E> {
     let mut functions = FUNCTIONS.iter();
     let found = functions.find(|function| function.name == name);
     found.ok_or_else(|| E::unknown_variant(name, &NAMES))
+}
+
+/// Fails unless everything is named that a function builds on.
+fn follows<E: de::Error>(function: &Function, before: &[&Function]) -> Result<(), E> {
+    let mut after = function.after.iter();
+    let missing = after.find(|name| before.iter().all(|before| before.name != **name));
+    missing.map_or(Ok(()), |missing| {
+        let name = function.name;
+        Err(E::custom(format!(
+            "`{name}` builds on `{missing}`, which has to be named before it"
+        )))
+    })
 }
 
 const fn names() -> [&'static str; FUNCTIONS.len()] {

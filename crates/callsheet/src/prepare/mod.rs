@@ -3,12 +3,22 @@
 //! A function has one job. It reads fields of the checked input and adds values, which templates print. A recipe names the
 //! functions that it needs, in their order; those of the built-in recipes are there for every recipe.
 
+mod brief;
+mod data;
+mod directive;
+mod fields;
 mod functions;
 mod injection;
-mod messages;
+mod lines;
+mod made;
+mod mounts;
+mod package;
+mod persona;
 mod phase;
+mod policy;
 mod review;
 mod run;
+mod user_input;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +29,7 @@ use serde_json::{Map, Value};
 pub(crate) use run::relative_path;
 
 use crate::Event;
-use crate::mounts::Guard;
+use crate::mounts::Mounts;
 use crate::omission::Omission;
 use crate::trace::{Origin, Traced};
 
@@ -52,6 +62,8 @@ pub struct Prepared {
     pub omissions: Vec<Omission>,
     /// What a person should hear of.
     pub events: Vec<Event>,
-    /// What the finished prompt may not hold.
-    pub guard: Option<Guard>,
+    /// What was left out of fields that functions added, by the names of the fields.
+    pub left_out: Vec<(String, Omission)>,
+    /// The real folders that have names, where no other real path may be in the prompt.
+    pub mounts: Option<Mounts>,
 }

@@ -25,6 +25,7 @@ pub use git::{GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource};
 pub use instructions::InstructionsSource;
 
 use crate::inputs::Root;
+use crate::mounts::Mounts;
 use crate::observe::{self, Observer, Question};
 use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
@@ -113,6 +114,8 @@ pub struct World<'a> {
     pub pieces: &'a BTreeMap<String, Vec<Piece>>,
     /// Where texts in fields came from that functions added, by their paths.
     pub traces: &'a Arc<BTreeMap<String, Traced>>,
+    /// The real folders that have names, where a function knows them.
+    pub mounts: Option<&'a Mounts>,
     /// The folder that may be read, where there is one.
     pub root: Option<&'a Root>,
     /// More sources, by name.

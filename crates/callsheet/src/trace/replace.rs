@@ -11,14 +11,16 @@ impl Traced {
     /// Each new text points to what stood in its place.
     #[must_use]
     pub(crate) fn replaced(&self, parts: &[(Range<usize>, String)], transform: Transform) -> Self {
+        let cuts = parts.iter().flat_map(|(range, _)| [range.start, range.end]);
+        let pieces = self.cut(&cuts.collect::<Vec<usize>>());
         let mut out = Self::with_capacity(self.len());
-        let mut at = 0;
-        for (range, text) in parts {
-            out.push(&self.slice(at..range.start));
-            out.push_span(text, Some(self.slice(range.clone()).link(text, transform)));
-            at = range.end;
+        // Kept and replaced pieces take turns.
+        for (nth, kept) in pieces.iter().step_by(2).enumerate() {
+            out.push(kept);
+            if let (Some(old), Some((_, text))) = (pieces.get(2 * nth + 1), parts.get(nth)) {
+                out.push_span(text, Some(old.link(text, transform)));
+            }
         }
-        out.push(&self.slice(at..self.len()));
         out
     }
 
@@ -32,10 +34,24 @@ impl Traced {
         pieces
     }
 
+    /// Returns the lines without their ends, as [`str::lines`] has them.
+    pub(crate) fn lines(&self) -> Vec<Self> {
+        let ends = memchr::memchr_iter(b'\n', self.text().as_bytes());
+        let starts: Vec<usize> = ends.map(|at| at + 1).collect();
+        let lines = self.cut(&starts).into_iter().zip(self.text().lines());
+        lines
+            .map(|(piece, line)| piece.slice(0..line.len()))
+            .collect()
+    }
+
     fn cut_into(&self, base: usize, places: &[usize], pieces: &mut Vec<Self>) {
+        /// Up to so many cuts, halving costs more than it saves.
+        const FEW: usize = 16;
         let (before, rest) = places.split_at(places.len() / 2);
-        let Some((place, after)) = rest.split_first() else {
-            pieces.push(self.clone());
+        let (Some((place, after)), FEW..) = (rest.split_first(), places.len()) else {
+            let ends = places.iter().map(|place| place - base).chain([self.len()]);
+            let mut at = 0;
+            pieces.extend(ends.map(|end| self.slice(std::mem::replace(&mut at, end)..end)));
             return;
         };
         let at = place - base;

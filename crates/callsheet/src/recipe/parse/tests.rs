@@ -39,7 +39,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = ['magic']\n",
-        "2: unknown value `magic`, expected one of `changed`, `layers`, `messages`, `run`, `stories`, `workflow`",
+        "2: unknown value `magic`, expected one of `brief`, `changed`, `data`, `directive`, `layers`, `mounts`, `package`, `persona`, `policy`, `run`, `stories`, `system-prompt`, `user-input`, `workflow`",
+    ),
+    (
+        "\nprepare = ['policy', 'mounts']\n",
+        "2: `policy` builds on `mounts`, which has to be named before it",
+    ),
+    (
+        "prepare = [\n    'mounts',\n    'data',\n]\n",
+        "1: `data` builds on `policy`, which has to be named before it",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",
