@@ -62,6 +62,7 @@ fn every_case_gives_exactly_what_it_says() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
+/// A copy is data alone: what a built-in recipe does is tied to nothing but its files.
 #[test]
 fn an_ejected_recipe_composes_what_the_built_in_one_does() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compose");
@@ -89,7 +90,9 @@ fn an_ejected_recipe_composes_what_the_built_in_one_does() {
             match (composed(recipe), composed(&ejected)) {
                 (Ok(one), Ok(other)) => {
                     assert_eq!(one.text, other.text, "{}", path.display());
-                    assert_eq!(one.source_map, other.source_map, "{}", path.display());
+                    let map = json!(other.source_map).to_string();
+                    let map = map.replace("recipe:mine/", &format!("recipe:{group}/"));
+                    assert_eq!(json!(one.source_map).to_string(), map, "{}", path.display());
                     assert_eq!(one.events, other.events, "{}", path.display());
                     let omissions = [one.manifest.omissions, other.manifest.omissions];
                     assert_eq!(omissions[0], omissions[1], "{}", path.display());

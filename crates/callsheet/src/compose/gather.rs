@@ -18,8 +18,8 @@ pub(super) fn gather(
     prepared: &mut Prepared,
     inputs: &Inputs,
 ) -> Result<Gathered, Error> {
-    let mut before = BTreeMap::new();
     let traces = Arc::new(std::mem::take(&mut prepared.traces));
+    let mut before = BTreeMap::new();
     let (late, early): (Vec<&Layer>, Vec<&Layer>) = recipe
         .layers
         .iter()
@@ -52,7 +52,10 @@ pub(super) fn gather(
         }
         before.insert(layer.name.clone(), out);
     }
-    let mut all = Gathered::default();
+    let mut all = Gathered {
+        omissions: lacking(recipe, prepared),
+        ..Gathered::default()
+    };
     for layer in &recipe.layers {
         if let Some(mut out) = before.remove(&layer.name) {
             all.sections.append(&mut out.sections);
@@ -63,30 +66,33 @@ pub(super) fn gather(
     Ok(all)
 }
 
-/// Returns what functions left out of fields, each with the first layer in the prompt that prints its field.
-pub(super) fn left_out(
-    recipe: &Recipe,
-    prepared: &mut Prepared,
-    gathered: &Gathered,
-) -> Vec<Omission> {
-    let there = |layer: &&Layer| {
-        gathered
-            .sections
-            .iter()
-            .any(|section| section.layer == layer.name)
-    };
-    let left_out = std::mem::take(&mut prepared.left_out).into_iter();
-    left_out
-        .map(|(field, omission)| {
-            let prints = |layer: &&Layer| {
-                let reads = layer.source.reads(&recipe.templates).unwrap_or_default();
-                reads
-                    .iter()
-                    .any(|read| read.path.split('.').next() == Some(&field))
-            };
-            let layer = recipe.layers.iter().filter(there).find(prints);
-            let layer = layer.map_or(field.clone(), |layer| layer.name.clone());
-            Omission { layer, ..omission }
+/// Returns what added fields do not have, with the layers that read them; what nobody reads is not missed.
+fn lacking(recipe: &Recipe, prepared: &Prepared) -> Vec<Omission> {
+    let mut readers: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    let lacking = prepared.lacking.iter().filter_map(|(field, omission)| {
+        let reader = readers
+            .entry(field)
+            .or_insert_with(|| reader(recipe, field));
+        Some(Omission {
+            layer: (*reader)?.to_owned(),
+            ..omission.clone()
         })
-        .collect()
+    });
+    lacking.collect()
+}
+
+/// Returns the name of the first layer that reads a field, something in it or what it is in.
+fn reader<'a>(recipe: &'a Recipe, field: &str) -> Option<&'a str> {
+    let within = |inner: &str, outer: &str| {
+        let rest = inner.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let touches = |path: &str| within(path, field) || within(field, path);
+    let mut layers = recipe.layers.iter();
+    let found = layers.find(|layer| match layer.source.reads(&recipe.templates) {
+        Some(reads) => reads.iter().any(|read| touches(&read.path)),
+        // What cannot be told may well read it.
+        None => true,
+    });
+    found.map(|layer| layer.name.as_str())
 }

@@ -256,7 +256,6 @@ fn put_together(
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
     let mut gathered = gather::gather(recipe, &mut prepared, inputs)?;
-    let left_out = gather::left_out(recipe, &mut prepared, &gathered);
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
@@ -268,7 +267,6 @@ fn put_together(
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);
     let mut omissions = prepared.omissions;
-    omissions.extend(left_out);
     omissions.append(&mut gathered.omissions);
 
     let prompt = Prompt::new(recipe, &fields, &suffix, gathered.sections, prepared.tools)?;

@@ -10,19 +10,19 @@ use crate::{Error, ErrorKind};
 /// Makes values fit for a line, and remembers what was cut or redacted.
 pub(super) struct Lines<'a> {
     pub(super) mounts: &'a Mounts,
-    left_out: Vec<Omission>,
+    lacking: Vec<Omission>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(mounts: &'a Mounts) -> Self {
         Self {
             mounts,
-            left_out: Vec::new(),
+            lacking: Vec::new(),
         }
     }
 
-    pub(super) fn into_left_out(self) -> impl Iterator<Item = Omission> {
-        self.left_out.into_iter()
+    pub(super) fn into_lacking(self) -> impl Iterator<Item = Omission> {
+        self.lacking.into_iter()
     }
 
     /// Returns a value as it may stand in a line; one that is a path is below a mount.
@@ -115,7 +115,7 @@ impl<'a> Lines<'a> {
     pub(super) fn lost(&mut self, field: &str, reason: Reason, bytes: usize) {
         let name = field.rsplit('.').next().unwrap_or(field);
         let name = name.split('[').next().unwrap_or(name);
-        self.left_out.push(Omission {
+        self.lacking.push(Omission {
             layer: String::new(),
             name: name.to_owned(),
             reason,

@@ -65,7 +65,7 @@ impl Made {
 }
 
 impl Prepared {
-    /// Adds the field that `make` makes of those that are there, and what it left out.
+    /// Adds the field that `make` makes of those that are there, and what it does not have.
     pub(super) fn make(
         &mut self,
         name: &'static str,
@@ -74,9 +74,9 @@ impl Prepared {
         let none = Mounts::new();
         let mut lines = Lines::new(self.mounts.as_ref().unwrap_or(&none));
         let made = make(self.read(), &mut lines)?;
-        let left_out = lines.into_left_out();
-        let left_out = left_out.map(|omission| (name.to_owned(), omission));
-        self.left_out.extend(left_out);
+        let lacking = lines.into_lacking();
+        let lacking = lacking.map(|omission| (name.to_owned(), omission));
+        self.lacking.extend(lacking);
         if let Some(made) = made {
             let value = made.noted(name.to_owned(), &mut self.traces);
             self.fields.insert(name.to_owned(), value);

@@ -60,10 +60,10 @@ pub struct Prepared {
     pub tools: Vec<Value>,
     /// What could not be read.
     pub omissions: Vec<Omission>,
+    /// What added fields do not have, by their paths. It is recorded with the first layer that reads the field.
+    pub lacking: Vec<(String, Omission)>,
     /// What a person should hear of.
     pub events: Vec<Event>,
-    /// What was left out of fields that functions added, by the names of the fields.
-    pub left_out: Vec<(String, Omission)>,
     /// The real folders that have names, where no other real path may be in the prompt.
     pub mounts: Option<Mounts>,
 }
