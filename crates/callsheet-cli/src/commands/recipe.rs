@@ -239,7 +239,7 @@ fn findings(recipe: &Recipe, home: &str) -> Vec<String> {
         .map(|problem| format!("{home}/{problem}"))
         .collect();
     let fields: Vec<&str> = recipe.schema.fields().collect();
-    let added = recipe.prepare.adds();
+    let added: Vec<&str> = recipe.prepare.adds().collect();
     for layer in &recipe.layers {
         let Some(when) = &layer.when else { continue };
         for name in when.names() {
