@@ -1,7 +1,7 @@
 //! The three blocks of messages that programs read back: `RUN_DIRECTIVE`, `NODE_BRIEF` and `USER_INPUT`.
 //!
 //! A marker counts only as the first line of a whole message. Values are single lines, so none can add one; where a
-//! value could be taken for the end of itself it is quoted. The templates of the recipe `messages` print the blocks.
+//! value could be taken for the end of itself it is quoted. Templates print the blocks; nothing here does.
 
 use serde::Serialize;
 
@@ -96,24 +96,6 @@ const DEFAULT: &str = ", default=true";
 const CONDITION: &str = ", conditionText=\"";
 
 impl Transition {
-    /// Returns the same way with label and condition as they are printed.
-    #[must_use]
-    pub fn printed(&self) -> Self {
-        let forged = self.label.starts_with('"')
-            || [DEFAULT, CONDITION]
-                .iter()
-                .any(|end| self.label.contains(end));
-        Self {
-            label: if forged {
-                serde_json::Value::from(self.label.as_str()).to_string()
-            } else {
-                self.label.clone()
-            },
-            condition_text: self.condition_text.as_deref().map(quoted),
-            ..self.clone()
-        }
-    }
-
     fn parse(line: &str) -> Option<Self> {
         let (to, rest) = line.strip_suffix(')')?.split_once(" (label=")?;
         let (label, rest) = match rest.strip_prefix('"') {
@@ -140,11 +122,6 @@ impl Transition {
             condition_text,
         })
     }
-}
-
-/// Puts a backslash before every double quote.
-fn quoted(text: &str) -> String {
-    text.replace('"', "\\\"")
 }
 
 /// Takes the backslash before every double quote away.
@@ -205,15 +182,6 @@ impl NodeBrief {
             transitions: transitions?,
         })
     }
-
-    /// Returns the same brief with its transitions as they are printed.
-    #[must_use]
-    pub fn printed(&self) -> Self {
-        Self {
-            transitions: self.transitions.iter().map(Transition::printed).collect(),
-            ..self.clone()
-        }
-    }
 }
 
 /// What a user wrote, untouched.
@@ -226,17 +194,6 @@ pub struct UserInput {
 }
 
 impl UserInput {
-    /// Returns what stands before a text that begins like this.
-    ///
-    /// Without a node, an empty line keeps a text that begins with `- ` from looking like a header.
-    pub fn head(for_node_id: Option<&str>, text: &str) -> String {
-        match for_node_id {
-            Some(node) => format!("USER_INPUT\n- forNodeId: {node}\n"),
-            None if looks_like_header(text) => "USER_INPUT\n\n".to_owned(),
-            None => "USER_INPUT\n".to_owned(),
-        }
-    }
-
     /// Reads the block of a message; nothing if the message is another.
     pub fn parse(message: &str) -> Option<Self> {
         let body = message.strip_prefix("USER_INPUT\n")?;
@@ -258,7 +215,7 @@ impl UserInput {
     }
 }
 
-/// Empty lines before it count too, so that the one that is put there can be told from those of the text.
+/// Empty lines before it count too, so that the one that a template puts there can be told from those of the text.
 fn looks_like_header(text: &str) -> bool {
     text.trim_start_matches('\n').starts_with("- ")
 }

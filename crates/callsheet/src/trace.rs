@@ -388,6 +388,12 @@ impl Traced {
             && Arc::ptr_eq(&link.origin, origin)
     }
 
+    /// Returns the first thing that a part of the text came from.
+    pub(crate) fn origin(&self) -> Option<&Arc<Origin>> {
+        let mut links = self.spans.iter().filter_map(|span| span.link.as_ref());
+        links.next().map(|link| &link.origin)
+    }
+
     /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text

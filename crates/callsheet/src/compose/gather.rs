@@ -40,12 +40,16 @@ pub(super) fn gather(
                 left_out: &prepared.left_out,
                 traces: &traces,
                 shared: &shared,
+                mounts: prepared.mounts.as_ref(),
                 root: inputs.root.as_ref(),
                 sources: &inputs.sources,
                 observer: inputs.observer.as_deref(),
                 before: &before,
             };
             layer.source.gather(layer, &world, &mut out)?;
+            if let Some(mounts) = &prepared.mounts {
+                mounts.name(&mut out.sections);
+            }
         }
         if layer.optional {
             out.omissions.iter_mut().for_each(Omission::make_optional);

@@ -289,8 +289,8 @@ fn put_together(
     let (mut prompt, given_way) = limits::give_way(recipe, &fields, prompt, options, &mut events);
     omissions.extend(given_way);
     events.retain(|event| framing::still_holds(event, &prompt.sections));
-    if let Some(guard) = &prepared.guard {
-        guard.check(&prompt.sections)?;
+    if let Some(mounts) = &prepared.mounts {
+        mounts.guard(&prompt.sections)?;
     }
     let bodies = BodyRecords::of(&prompt.sections);
     let (text, source_map) = prompt.render_away();

@@ -1,23 +1,23 @@
-//! The last look at a prompt: no real path is in it.
+//! Whole sections: folders get their names, and at last no real path is in any.
 
 use super::Mounts;
 use crate::section::Section;
 use crate::{Error, ErrorKind};
 
-/// Refuses a prompt that holds a real path, in whatever form it is written.
-#[derive(Clone, Debug)]
-pub struct Guard {
-    mounts: Mounts,
-}
-
-impl Guard {
-    /// Makes the guard of some mounts.
-    pub fn new(mounts: Mounts) -> Self {
-        Self { mounts }
+impl Mounts {
+    /// Puts the names of mounts in the place of their folders, wherever a section came from.
+    pub(crate) fn name(&self, sections: &mut [Section]) {
+        for section in sections {
+            if self.known(section.body.text()).is_some()
+                && let Ok(named) = self.mounted_text(section.body.clone())
+            {
+                section.body = named;
+            }
+        }
     }
 
-    /// Fails if a section holds a real path; the error names the layer and never the path.
-    pub fn check(&self, sections: &[Section]) -> Result<(), Error> {
+    /// Fails if a section holds a real path, in whatever form it is written; the error names the layer and never the path.
+    pub fn guard(&self, sections: &[Section]) -> Result<(), Error> {
         for section in sections {
             let mut texts = [
                 section.open.as_str(),
@@ -25,7 +25,7 @@ impl Guard {
                 section.close.as_str(),
             ]
             .into_iter();
-            if let Some(leak) = texts.find_map(|text| self.mounts.leak(text)) {
+            if let Some(leak) = texts.find_map(|text| self.leak(text)) {
                 let layer = &section.layer;
                 let detail = format!("layer `{layer}` holds {leak}, which no message may");
                 return Err(Error::new(ErrorKind::BadInput, detail));

@@ -2,7 +2,7 @@
 //!
 //! Three things happen here: a text gets the names of mounts in the place of their folders, or is refused
 //! ([`Mounts::mounted`]), a path with a mount becomes a real one again ([`Mounts::resolve`]), and a finished prompt is
-//! searched for real paths ([`Guard`]). All but the second work on texts alone.
+//! searched for real paths ([`Mounts::guard`]). All but the second work on texts alone.
 
 mod alias;
 mod decode;
@@ -12,11 +12,11 @@ mod leak;
 mod real;
 mod sandbox;
 
-pub use guard::Guard;
 pub use leak::Leak;
 pub use sandbox::{Access, SandboxViolation};
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use alias::Which;
 use forms::Folder;
@@ -133,7 +133,7 @@ impl Mounts {
         let mut aliased = Traced::frame(text);
         // What stands together now may name a folder again.
         for _ in 0..MOST_ROUNDS {
-            aliased = self.renamed(aliased, Which::Absolute);
+            aliased = self.renamed(&aliased, Which::Absolute).unwrap_or(aliased);
             if self.known(aliased.text()).is_none() {
                 return aliased.text().to_owned();
             }
@@ -149,11 +149,10 @@ impl Mounts {
     /// Does the same to a text that knows where it came from.
     pub(crate) fn mounted_text(&self, mut text: Traced) -> Result<Traced, Leak> {
         for _ in 0..MOST_ROUNDS {
-            let renamed = self.renamed(text.clone(), Which::Mounted);
-            if renamed.text() == text.text() {
-                break;
+            match self.renamed(&text, Which::Mounted) {
+                Some(renamed) if renamed.text() != text.text() => text = renamed,
+                _ => break,
             }
-            text = renamed;
         }
         self.leak(text.text()).map_or(Ok(text), Err)
     }
@@ -161,7 +160,7 @@ impl Mounts {
     /// Returns a text in which folders of mounts have their names and all that is left of real paths is redacted.
     pub(crate) fn scrubbed(&self, mut text: Traced) -> Traced {
         for _ in 0..MOST_ROUNDS {
-            text = self.renamed(text, Which::Absolute);
+            text = self.renamed(&text, Which::Absolute).unwrap_or(text);
             while let Some(range) = real::find(&self.folders, text.text()) {
                 text = text.replaced(&[(range, REDACTED.to_owned())], Transform::Aliased);
             }
@@ -173,35 +172,36 @@ impl Mounts {
         text.replaced(&[(whole, REDACTED.to_owned())], Transform::Aliased)
     }
 
-    fn renamed(&self, text: Traced, which: Which) -> Traced {
+    /// Returns a text in which some paths have another name; nothing if there are none.
+    fn renamed(&self, text: &Traced, which: Which) -> Option<Traced> {
         let parts = alias::renamed(&self.folders, text.text(), which);
-        if parts.is_empty() {
-            return text;
-        }
-        text.replaced(&parts, Transform::Aliased)
+        (!parts.is_empty()).then(|| text.replaced(&parts, Transform::Aliased))
     }
 
     /// Returns a value as it may stand in a block: in one line, no longer than [`MOST_CHARS`], and folders by their mounts.
     pub fn sanitise(&self, value: &str) -> String {
-        self.cut(self.alias(&one_line(value)))
+        let line = self.alias(one_line(Traced::frame(value)).text());
+        self.cut(Traced::frame(line)).into_parts().0
     }
 
     /// Returns a value as it may stand in a block, unless it holds a real path that is below no mount.
     pub fn value(&self, value: &str) -> Result<String, Leak> {
-        Ok(self.cut(self.mounted(&one_line(value))?))
+        let line = self.mounted_text(one_line(Traced::frame(value)))?;
+        Ok(self.cut(line).into_parts().0)
     }
 
     /// Returns no more than [`MOST_CHARS`] of a line.
-    pub(crate) fn cut(&self, line: String) -> String {
-        let Some((end, _)) = line.char_indices().nth(MOST_CHARS) else {
+    pub(crate) fn cut(&self, line: Traced) -> Traced {
+        let Some((end, _)) = line.text().char_indices().nth(MOST_CHARS) else {
             return line;
         };
-        let cut = &line[..self.cut_at(&line, end)];
+        let cut = line.slice(0..self.cut_at(line.text(), end));
         // The end of a folder's name may be cut off, which leaves the name of another.
-        if self.leak(cut).is_some() {
-            return REDACTED.to_owned();
+        if self.leak(cut.text()).is_some() {
+            let whole = 0..line.len();
+            return line.replaced(&[(whole, REDACTED.to_owned())], Transform::Aliased);
         }
-        cut.to_owned()
+        cut
     }
 }
 
@@ -212,22 +212,30 @@ pub fn is_final(path: &str) -> bool {
 }
 
 /// Returns the value in one line: line ends and tabs become blanks, other control characters go.
-pub(crate) fn one_line(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    let mut chars = value.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                out.push(' ');
-            }
-            // What turns the direction of writing makes a line look like another.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
+pub(crate) fn one_line(value: Traced) -> Traced {
+    let parts = breaks(value.text());
+    if parts.is_empty() {
+        return value;
     }
-    out
+    value.replaced(&parts, Transform::Converted)
+}
+
+/// Returns what cannot stand in a line, with what does in its place.
+fn breaks(value: &str) -> Vec<(Range<usize>, String)> {
+    let mut parts = Vec::new();
+    let mut chars = value.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let instead = match c {
+            '\r' if chars.peek().is_some_and(|(_, next)| *next == '\n') => "",
+            '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => " ",
+            // What turns the direction of writing makes a line look like another.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => "",
+            c if c.is_control() => "",
+            _ => continue,
+        };
+        parts.push((at..at + c.len_utf8(), instead.to_owned()));
+    }
+    parts
 }
 
 #[cfg(test)]

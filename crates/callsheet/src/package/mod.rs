@@ -26,6 +26,7 @@ pub const MANIFEST: &str = "bmad.json";
 #[derive(Clone, Debug)]
 pub struct Package {
     manifest: Value,
+    manifest_text: String,
     agents: Value,
     agents_text: String,
 }
@@ -71,6 +72,10 @@ fn workflows(manifest: &Value) -> Vec<Workflow> {
         .collect()
 }
 
+fn agents_file(manifest: &Value) -> &str {
+    manifest["entry"]["agents"].as_str().unwrap_or_default()
+}
+
 fn agent_ids(agents: &Value) -> Vec<&str> {
     let agents = agents["agents"].as_array().into_iter().flatten();
     agents.filter_map(|agent| agent["id"].as_str()).collect()
@@ -81,13 +86,13 @@ impl Package {
     pub fn open(root: &Root) -> Result<Self, Error> {
         let mut reader = Reader::new(root);
         let manifest = reader.json(MANIFEST, Document::Manifest);
-        let agents = manifest.as_ref().and_then(|(manifest, _)| {
-            let file = manifest["entry"]["agents"].as_str().unwrap_or_default();
-            reader.json(file, Document::Agents)
-        });
+        let agents = manifest
+            .as_ref()
+            .and_then(|(manifest, _)| reader.json(agents_file(manifest), Document::Agents));
         match (manifest, agents) {
-            (Some((manifest, _)), Some((agents, agents_text))) => Ok(Self {
+            (Some((manifest, manifest_text)), Some((agents, agents_text))) => Ok(Self {
                 manifest,
+                manifest_text,
                 agents,
                 agents_text,
             }),
@@ -103,6 +108,16 @@ impl Package {
     /// Returns the ids of the agents, in their order.
     pub fn agent_ids(&self) -> Vec<&str> {
         agent_ids(&self.agents)
+    }
+
+    /// Returns the text of the manifest.
+    pub(crate) fn manifest_text(&self) -> &str {
+        &self.manifest_text
+    }
+
+    /// Returns the file with the agents, relative to the package.
+    pub(crate) fn agents_file(&self) -> &str {
+        agents_file(&self.manifest)
     }
 
     /// Returns the text of the file with the agents.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::prompts::Prompts;
 use super::{
-    Prepared, blocks, continuation, depth, digest, environment, given, injection, messages, named,
-    phase, project, read_first, review, role, scope,
+    Prepared, blocks, brief, continuation, data, depth, digest, directive, environment, given,
+    injection, mounts, named, package, persona, phase, policy, project, read_first, review, role,
+    scope, user_input,
 };
 use crate::inputs::Root;
 use crate::outside::PROMPTS_DIR;
@@ -41,7 +42,9 @@ impl<'a> Surroundings<'a> {
 pub struct Function {
     /// What recipes call it.
     pub name: &'static str,
-    /// The fields of the input that it reads.
+    /// The functions that have to be named before it.
+    pub after: &'static [&'static str],
+    /// The fields that it takes, of the input or of functions before it.
     pub reads: &'static [&'static str],
     /// The fields that it adds.
     pub adds: &'static [&'static str],
@@ -53,9 +56,19 @@ pub struct Function {
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 16] = [
+pub static FUNCTIONS: [Function; 24] = [
+    Function {
+        name: "brief",
+        after: &["mounts"],
+        reads: &["mode", "nodeBrief", "stateSummary", "workflowCompleted"],
+        adds: &["brief"],
+        harmless: &["brief"],
+        frames: &[],
+        run: |prepared, _| prepared.make("brief", brief::brief),
+    },
     Function {
         name: "changed",
+        after: &[],
         reads: &["range", "staged"],
         adds: &["changed"],
         harmless: &["changed"],
@@ -64,6 +77,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "context",
+        after: &[],
         reads: &["context"],
         adds: &[],
         harmless: &[],
@@ -72,6 +86,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "continuation",
+        after: &[],
         reads: &["additional_input", "previous"],
         adds: &[],
         harmless: &[],
@@ -79,7 +94,17 @@ pub static FUNCTIONS: [Function; 16] = [
         run: continuation::continuation,
     },
     Function {
+        name: "data",
+        after: &["mounts", "policy"],
+        reads: &["commandName", "dataContext", "policy"],
+        adds: &["data"],
+        harmless: &["data"],
+        frames: &[],
+        run: |prepared, _| prepared.make("data", data::data),
+    },
+    Function {
         name: "depth",
+        after: &[],
         reads: &["context", "missing", "prompts_dir", "strict"],
         adds: &[],
         harmless: &[],
@@ -88,6 +113,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "digest",
+        after: &[],
         reads: &["previous"],
         adds: &["digest"],
         harmless: &[],
@@ -95,7 +121,28 @@ pub static FUNCTIONS: [Function; 16] = [
         run: digest::digest,
     },
     Function {
+        name: "directive",
+        after: &["mounts"],
+        reads: &[
+            "activeAgentId",
+            "agentDefinition",
+            "autopilot",
+            "brief",
+            "effectiveAgentId",
+            "graphRelPath",
+            "intent",
+            "mode",
+            "runId",
+            "workflowRef",
+        ],
+        adds: &["directive"],
+        harmless: &["directive"],
+        frames: &[],
+        run: |prepared, _| prepared.make("directive", directive::directive),
+    },
+    Function {
         name: "environment",
+        after: &[],
         reads: &["environment", "profile"],
         adds: &["environment"],
         harmless: &[],
@@ -104,6 +151,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "identity",
+        after: &[],
         reads: &["identity", "missing", "prompts_dir", "strict"],
         adds: &[],
         harmless: &[],
@@ -111,43 +159,66 @@ pub static FUNCTIONS: [Function; 16] = [
         run: named::identity,
     },
     Function {
-        name: "messages",
+        name: "mounts",
+        after: &[],
+        reads: &["homeDir", "projectRoot", "runtimeStoreRoot"],
+        adds: &[],
+        harmless: &[],
+        frames: &[],
+        run: mounts::mounts,
+    },
+    Function {
+        name: "package",
+        after: &["mounts"],
         reads: &[
             "activeAgentId",
             "agentDefinition",
             "agentId",
-            "autopilot",
-            "commandName",
-            "dataContext",
             "effectiveAgentId",
-            "graphRelPath",
-            "homeDir",
-            "intent",
             "mode",
             "nodeBrief",
             "package",
             "packageId",
             "packageMount",
-            "projectRoot",
-            "runId",
-            "runtimeStoreRoot",
-            "scrubUserInput",
-            "single_system",
             "state",
             "stateMount",
-            "stateSummary",
-            "toolPolicy",
-            "userInput",
             "workflowCompleted",
             "workflowRef",
         ],
-        adds: &["prepared"],
-        harmless: &["prepared"],
+        adds: &[
+            "agentDefinition",
+            "effectiveAgentId",
+            "graphRelPath",
+            "nodeBrief",
+            "stateSummary",
+            "workflowCompleted",
+            "workflowRef",
+        ],
+        harmless: &[],
         frames: &[],
-        run: messages::prepare,
+        run: package::package,
+    },
+    Function {
+        name: "persona",
+        after: &["mounts"],
+        reads: &["agentDefinition", "mode"],
+        adds: &["persona"],
+        harmless: &["persona"],
+        frames: &[],
+        run: |prepared, _| prepared.make("persona", persona::persona),
+    },
+    Function {
+        name: "policy",
+        after: &["mounts"],
+        reads: &["agentDefinition", "toolPolicy"],
+        adds: &["policy"],
+        harmless: &["policy"],
+        frames: &[],
+        run: |prepared, _| prepared.make("policy", policy::policy),
     },
     Function {
         name: "project-context",
+        after: &[],
         reads: &["project_context", "project_id"],
         adds: &[],
         harmless: &[],
@@ -156,6 +227,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "read-first",
+        after: &[],
         reads: &["read_first"],
         adds: &["read_first"],
         harmless: &[],
@@ -164,6 +236,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "role",
+        after: &[],
         reads: &["environment", "profile", "role", "task"],
         adds: &["role"],
         harmless: &[],
@@ -172,6 +245,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "rules",
+        after: &[],
         reads: &["rules"],
         adds: &[],
         harmless: &[],
@@ -180,6 +254,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "scope",
+        after: &[],
         reads: &["profile", "scope", "task"],
         adds: &["scope"],
         harmless: &[],
@@ -188,6 +263,7 @@ pub static FUNCTIONS: [Function; 16] = [
     },
     Function {
         name: "stories",
+        after: &[],
         reads: &[
             "story_keys",
             "match",
@@ -203,7 +279,17 @@ pub static FUNCTIONS: [Function; 16] = [
         run: injection::stories,
     },
     Function {
+        name: "system-prompt",
+        after: &["mounts"],
+        reads: &["agentDefinition", "mode"],
+        adds: &["system_prompt"],
+        harmless: &["system_prompt"],
+        frames: &[],
+        run: |prepared, _| prepared.make("system_prompt", persona::system_prompt),
+    },
+    Function {
         name: "tools",
+        after: &[],
         reads: &["tools"],
         adds: &[],
         harmless: &[],
@@ -211,7 +297,25 @@ pub static FUNCTIONS: [Function; 16] = [
         run: given::tools,
     },
     Function {
+        name: "user-input",
+        after: &["mounts"],
+        reads: &[
+            "agentDefinition",
+            "brief",
+            "directive",
+            "mode",
+            "scrubUserInput",
+            "stateSummary",
+            "userInput",
+        ],
+        adds: &["user_input"],
+        harmless: &["user_input"],
+        frames: &[],
+        run: |prepared, _| prepared.make("user_input", user_input::user_input),
+    },
+    Function {
         name: "workflow",
+        after: &[],
         reads: &[
             "workflow",
             "command_name",
@@ -333,7 +437,9 @@ impl<'de> Deserialize<'de> for Preparation {
             fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Preparation, A::Error> {
                 let mut functions = Vec::new();
                 while let Some(name) = names.next_element::<String>()? {
-                    functions.push(named(&name)?);
+                    let function = named(&name)?;
+                    follows(function, &functions)?;
+                    functions.push(function);
                 }
                 Ok(Preparation(functions))
             }
@@ -347,6 +453,18 @@ fn named<E: de::Error>(name: &str) -> Result<&'static Function, E> {
     let mut functions = FUNCTIONS.iter();
     let found = functions.find(|function| function.name == name);
     found.ok_or_else(|| E::unknown_variant(name, &NAMES))
+}
+
+/// Fails unless everything is named that a function builds on.
+fn follows<E: de::Error>(function: &Function, before: &[&Function]) -> Result<(), E> {
+    let mut after = function.after.iter();
+    let missing = after.find(|name| before.iter().all(|before| before.name != **name));
+    missing.map_or(Ok(()), |missing| {
+        let name = function.name;
+        Err(E::custom(format!(
+            "`{name}` builds on `{missing}`, which has to be named before it"
+        )))
+    })
 }
 
 const fn names() -> [&'static str; FUNCTIONS.len()] {

@@ -4,23 +4,33 @@
 //! functions that it needs, in their order; those of the built-in recipes are there for every recipe.
 
 mod blocks;
+mod brief;
 mod continuation;
+mod data;
 mod depth;
 mod digest;
+mod directive;
 mod environment;
+mod fields;
 mod functions;
 mod given;
 mod injection;
-mod messages;
+mod lines;
+mod made;
+mod mounts;
 mod named;
+mod package;
 mod paths;
+mod persona;
 mod phase;
+mod policy;
 mod project;
 mod prompts;
 mod read_first;
 mod review;
 mod role;
 mod scope;
+mod user_input;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +47,7 @@ pub(crate) use project::{LAYER_FAILED, failed};
 pub(crate) use prompts::Prompts;
 pub use prompts::{TEMPLATES, packaged};
 
-use crate::mounts::Guard;
+use crate::mounts::Mounts;
 use crate::omission::Omission;
 use crate::source::lookup;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -76,8 +86,8 @@ pub struct Prepared {
     pub lacking: Vec<(String, Omission)>,
     /// What a person should hear of.
     pub events: Vec<Event>,
-    /// What the finished prompt may not hold.
-    pub guard: Option<Guard>,
+    /// The real folders that have names, where no other real path may be in the prompt.
+    pub mounts: Option<Mounts>,
 }
 
 impl Prepared {

@@ -59,7 +59,7 @@ static RECIPES: [BuiltIn; 6] = recipes! {
     "messages": [
         "base-rules-conversation.md", "base-rules-run.md", "data-context.md", "input.schema.json", "node-brief.md",
         "persona-profile.md", "protocol-active.md", "protocol-post-run.md", "recipe.toml", "run-directive.md",
-        "tool-policy.md",
+        "tool-policy.md", "user-input.md",
     ],
     "pack": ["input.schema.json", "recipe.toml"],
     "review": ["input.schema.json", "recipe.toml", "reviewer.md"],

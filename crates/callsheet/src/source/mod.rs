@@ -25,6 +25,7 @@ pub use git::{GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource};
 pub use instructions::InstructionsSource;
 
 use crate::inputs::Root;
+use crate::mounts::Mounts;
 use crate::observe::{self, Observer, Question};
 use crate::omission::{Omission, Refusal};
 use crate::prepare::Piece;
@@ -117,6 +118,8 @@ pub struct World<'a> {
     pub traces: &'a Arc<BTreeMap<String, Traced>>,
     /// The fields as templates want them.
     pub(crate) shared: &'a Shared,
+    /// The real folders that have names, where a function knows them.
+    pub mounts: Option<&'a Mounts>,
     /// The folder that may be read, where there is one.
     pub root: Option<&'a Root>,
     /// More sources, by name.

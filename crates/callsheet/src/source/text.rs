@@ -81,11 +81,12 @@ fn render(
     } else {
         world.recipe.missing
     };
+    let project = project(world);
     let rights = Rights {
         harmless: &world.recipe.prepare.harmless(),
         traces: world.traces,
         raw: layer.raw,
-        mounts: &mounts(world),
+        mounts: world.mounts.unwrap_or(&project),
         shared: world.shared,
     };
     let templates = &world.recipe.templates;
@@ -110,7 +111,7 @@ fn render(
 }
 
 /// Returns the folder of the project under its mount.
-fn mounts(world: &World<'_>) -> Mounts {
+fn project(world: &World<'_>) -> Mounts {
     let root = world.root.and_then(|root| root.real().to_str());
     let mounts = Mounts::new();
     root.map_or_else(Mounts::new, |root| mounts.with(Mount::Project, root))

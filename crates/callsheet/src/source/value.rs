@@ -1,5 +1,7 @@
 //! Texts that the input brings, and sources that the caller brings.
 
+use std::sync::Arc;
+
 use super::{Gathered, Kind, Read, Source, World, lookup};
 use crate::Error;
 use crate::omission::{Omission, Reason, Refusal};
@@ -34,6 +36,12 @@ impl Source for ValueSource {
             out.refuse(layer, &self.0, Refusal::new(Reason::NoValue));
             return Ok(());
         };
+        let known = world.traces.get(&self.0);
+        let known = known.filter(|known| known.text() == text);
+        if let Some((known, origin)) = known.and_then(|known| Some((known, known.origin()?))) {
+            out.add_unless_blank(layer, known.clone(), Arc::clone(origin));
+            return Ok(());
+        }
         let origin = Origin::new(OriginKind::Input, &self.0, &text);
         out.add_unless_blank(layer, Traced::whole(text, &origin), origin);
         Ok(())

@@ -127,8 +127,16 @@ impl State {
 
 /// Reads the graph of a workflow; one that does not hold together is refused.
 pub fn read_graph(package: &Root, workflow: &Workflow) -> Result<Graph, StateError> {
+    graph_and_text(package, workflow).map(|(graph, _)| graph)
+}
+
+/// Reads the graph of a workflow, with the text of its file.
+pub(crate) fn graph_and_text(
+    package: &Root,
+    workflow: &Workflow,
+) -> Result<(Graph, String), StateError> {
     let mut reader = Reader::new(package);
-    let Some((document, _)) = reader.json(&workflow.graph, Document::Graph) else {
+    let Some((document, text)) = reader.json(&workflow.graph, Document::Graph) else {
         let issues = &reader.issues;
         let code = match issues.first() {
             Some(issue) if issue.kind == IssueKind::File => StateCode::GraphNotFound,
@@ -146,7 +154,7 @@ pub fn read_graph(package: &Root, workflow: &Workflow) -> Result<Graph, StateErr
     let mut issues = graph.issues(&workflow.graph);
     issues.retain(|issue| issue.severity == crate::package::Severity::Error);
     if issues.is_empty() {
-        Ok(graph)
+        Ok((graph, text))
     } else {
         Err(StateError::of(StateCode::GraphIntegrityInvalid, &issues))
     }

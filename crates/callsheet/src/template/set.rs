@@ -233,7 +233,7 @@ impl TemplateSet {
         }
     }
 
-    /// Renders a template of a recipe, in which values make no structure.
+    /// Renders a template of a recipe, in which values make no structure; of values that it does not use it says nothing.
     pub(crate) fn render_safe(
         &self,
         template: &Template,

@@ -61,6 +61,16 @@ impl Traced {
         ends.map(|end| walk.piece(end)).collect()
     }
 
+    /// Returns the lines without their ends, as [`str::lines`] has them.
+    pub(crate) fn lines(&self) -> Vec<Self> {
+        let ends = memchr::memchr_iter(b'\n', self.text().as_bytes());
+        let starts: Vec<usize> = ends.map(|at| at + 1).collect();
+        let lines = self.cut(&starts).into_iter().zip(self.text().lines());
+        lines
+            .map(|(piece, line)| piece.slice(0..line.len()))
+            .collect()
+    }
+
     /// Returns one link for the whole text: to all of the first origin that it has, or to something derived.
     fn link(&self, shown: &str, transform: Transform) -> Link {
         let mut links = self.spans.iter().filter_map(|span| span.link.as_ref());

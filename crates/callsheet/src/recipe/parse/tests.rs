@@ -39,11 +39,19 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "\nprepare = ['magic']\n",
-        "2: unknown value `magic`, expected one of `changed`, `context`, `continuation`, `depth`, `digest`, `environment`, `identity`, `messages`, `project-context`, `read-first`, `role`, `rules`, `scope`, `stories`, `tools`, `workflow`",
+        "2: unknown value `magic`, expected one of `brief`, `changed`, `context`, `continuation`, `data`, `depth`, `digest`, `directive`, `environment`, `identity`, `mounts`, `package`, `persona`, `policy`, `project-context`, `read-first`, `role`, `rules`, `scope`, `stories`, `system-prompt`, `tools`, `user-input`, `workflow`",
     ),
     (
         "\nprepare = ['tools', 'context']\n[frames.data]\n[[layers]]\nname = 'a'\nvalue = 'context'\n",
         "2: no frame named `entry`; the function `context` prints with it",
+    ),
+    (
+        "\nprepare = ['policy', 'mounts']\n",
+        "2: `policy` builds on `mounts`, which has to be named before it",
+    ),
+    (
+        "prepare = [\n    'mounts',\n    'data',\n]\n",
+        "1: `data` builds on `policy`, which has to be named before it",
     ),
     (
         "[defaults]\nlist = true\n[[layers]]\nname = 'a'\ntext = 'A'\n",

@@ -31,7 +31,7 @@ impl Safety {
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         let first = path.split(['.', '[']).next().unwrap_or(path);
         match self {
-            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Harmless,
+            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Fit,
             _ => Kind::Value,
         }
     }

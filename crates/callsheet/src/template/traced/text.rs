@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Own,
     /// A value, which makes none.
     Value,
+    /// A value of a field in which every text, and every part of one, is fit for a line already.
+    Fit,
     /// A value that a filter made harmless for Markdown already.
     Harmless,
     /// A value that a filter made harmless for an attribute already.

@@ -429,3 +429,66 @@ fn a_mount_in_a_text_leads_to_what_it_stands_for() {
         ]
     );
 }
+
+#[test]
+fn every_value_leads_to_its_field() {
+    let mut input = profile();
+    input["nodeBrief"]["transitions"][0]["conditionText"] = json!("if \"a\"");
+    let composition = composed(&input).unwrap();
+    let own = |span: &&crate::source_map::MapSpan| {
+        let by_recipe = span.source.starts_with("template:") || span.source == "frame";
+        !by_recipe && span.transform != Some(crate::trace::Transform::JsonString)
+    };
+    let spans = composition.source_map.spans.iter().filter(own);
+    let told = |span: &crate::source_map::MapSpan| {
+        let text = &composition.text[span.start..span.end];
+        let range = (span.source_start.unwrap_or(0), span.source_end.unwrap_or(0));
+        let transform = span
+            .transform
+            .map_or_else(String::new, |how| format!(" {how:?}"));
+        format!("{text:?} {} {range:?}{transform}", span.source)
+    };
+    insta::assert_snapshot!(spans.map(told).collect::<Vec<_>>().join("\n"), @r#"
+    "524288" derived:standard tool policy (0, 6)
+    "2097152" derived:standard tool policy (0, 7)
+    "s" input:agentDefinition.tools.mcp.allowedServers[0] (0, 1)
+    "Ann" input:agentDefinition.metadata.name (0, 3)
+    "T" input:agentDefinition.metadata.title (0, 1)
+    "r" input:agentDefinition.persona.role (0, 1)
+    "i" input:agentDefinition.persona.identity (0, 1)
+    "c" input:agentDefinition.persona.communication_style (0, 1)
+    "p" input:agentDefinition.persona.principles[0] (0, 1)
+    "a" input:agentDefinition.critical_actions[0] (0, 1)
+    "start" input:intent (0, 5)
+    "wf" input:workflowRef.value (0, 2)
+    "@pkg/w" input:graphRelPath (0, 1) Converted
+    "orkflow.graph.json" input:graphRelPath (1, 19)
+    "n" input:nodeBrief.nodeId (0, 1)
+    "ann" input:activeAgentId (0, 3)
+    "n" input:nodeBrief.nodeId (0, 1)
+    "step" input:nodeBrief.nodeType (0, 4)
+    "@pkg/s" input:nodeBrief.stepFilePathInPkg (0, 1) Converted
+    "teps/n.md" input:nodeBrief.stepFilePathInPkg (1, 10)
+    "in.md" input:nodeBrief.inputs[0] (0, 5)
+    "@project/i" input:nodeBrief.inputs[0] (0, 1) Converted
+    "n.md" input:nodeBrief.inputs[0] (1, 5)
+    "out.md" input:nodeBrief.outputs[0] (0, 6)
+    "@project/o" input:nodeBrief.outputs[0] (0, 1) Converted
+    "ut.md" input:nodeBrief.outputs[0] (1, 6)
+    "a rule" input:nodeBrief.validation[0] (0, 6)
+    "m" input:nodeBrief.transitions[0].to (0, 1)
+    "next" input:nodeBrief.transitions[0].label (0, 4)
+    "if " input:nodeBrief.transitions[0].conditionText (0, 3)
+    "a" input:nodeBrief.transitions[0].conditionText (4, 5)
+    "l" input:dataContext.label (0, 1)
+    "@project/p" input:dataContext.path (0, 1) Converted
+    ".md" input:dataContext.path (1, 4)
+    "one" input:dataContext.preview (0, 3)
+    "@project/p" input:dataContext.path (0, 1) Converted
+    ".md" input:dataContext.path (1, 4)
+    "n" input:nodeBrief.nodeId (0, 1)
+    "x" input:stateSummary.variables.v (0, 1)
+    ": " input:agentDefinition.userPromptTemplate (15, 17)
+    "go" input:userInput (0, 2)
+    "#);
+}
