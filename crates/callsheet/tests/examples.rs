@@ -52,7 +52,7 @@ fn a_recipe_of_ones_own() {
     - names
     -- the same from the folder: true
     -- unknown field `waht`: nothing in recipe `check` uses it
-    -- recipes/check/recipe.toml:9: unknown field `wen`, expected one of `name`, `role`, `when`, `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`, `frame`, `list`, `message`, `priority`, `volatility`, `trust`, `cut`, `optional`
+    -- recipes/check/recipe.toml:9: unknown field `wen`, expected one of `name`, `role`, `when`, `text`, `template`, `value`, `file`, `files`, `instructions`, `tree`, `git_status`, `git_diff`, `git_files`, `git_log`, `command`, `source`, `frame`, `list`, `message`, `section`, `priority`, `volatility`, `trust`, `cut`, `optional`
     ");
 }
 

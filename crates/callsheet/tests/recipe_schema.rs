@@ -107,7 +107,7 @@ fn pages(folder: &Path) -> Vec<String> {
 /// Good files, each with more of what the schema knows.
 const GOOD: &[&str] = &[
     "layers = [{name = 'a', text = 'A'}]",
-    "description = 'd'\nschema = 's.json'\nshape = 'system'\nseparator = ''\nmissing = 'keep'\nframe = 'f'\nunique = 'a'\nmarker = 'm'\nredact = 'entropy'\ndenies = 'd'\nprepare = 'none'\n[frames.f]\ntag = 't'\nopen = 'o'\nclose = 'c'\nseparator = ''\nescape = 'xml'\n[[layers]]\nname = 'a'\ntemplate = 't.md'\npriority = 0\ncut = true\noptional = true\nvolatility = 'turn'\ntrust = 'own'\nrole = 'user'\nwhen = 'true'\nlist = 'f'\nframe = 'x-{{y}}'\n",
+    "description = 'd'\nschema = 's.json'\nshape = 'system'\nseparator = ''\nmissing = 'keep'\nframe = 'f'\nunique = 'a'\nmarker = 'm'\nredact = 'entropy'\ndenies = 'd'\nprepare = ['role', 'digest']\n[frames.f]\ntag = 't'\nopen = 'o'\nclose = 'c'\nseparator = ''\nescape = 'xml'\n[[layers]]\nname = 'a'\ntemplate = 't.md'\npriority = 0\ncut = true\noptional = true\nvolatility = 'turn'\ntrust = 'own'\nrole = 'user'\nwhen = 'true'\nlist = 'f'\nframe = 'x-{{y}}'\n",
     "redact = true\n[warning]\nbytes = 1\nbytes_from = 'b'\nevent = 'e'\nmessage = 'm'\nfacts = {a = 'b'}\nrole = 'user'\n[error]\ntokens = 1\ntokens_from = 't'\nmessage = 'm'\ngive_way = {from = 'f', event = 'e', message = 'm', facts = {}}\n[empty]\nevent = 'e'\nmessage = 'm'\nlayers = ['a']\n[[layers]]\nname = 'a'\nvalue = 'v'\npriority = 'required'\n",
     "shape = 'messages'\nsingle_system = 'true'\n[messages.m]\nframe = 'bare'\nalways = true\n[[layers]]\nname = 'a'\ntext = 'A'\nmessage = 'm'\n",
     "[[layers]]\nname = 'a'\nfiles = {globs = ['*'], globs_from = 'g', paths_from = 'p', leave_out = ['x'], exclude_from = 'e', hidden_from = 'h', outside_from = 'allow_outside', binary = true, skip_missing = true}\n[[layers]]\nname = 'b'\ntree = 'a'\n[[layers]]\nname = 'c'\ninstructions = {folder_from = 'f', paths_from = 'p', names = ['A.md'], imports = false}\n[[layers]]\nname = 'd'\nfile = 'a/{{b}}'\n",
@@ -133,7 +133,8 @@ const BROKEN: &[&str] = &[
     "shape = 'json'\n",
     "separator = 1\n",
     "missing = 'strict'\n",
-    "prepare = 'magic'\n",
+    "prepare = ['magic']\n",
+    "prepare = 'role'\n",
     "frame = []\n",
     "unique = true\n",
     "single_system = 1\n",
@@ -282,7 +283,7 @@ fn both_know_the_same_words() {
     for (text, pointer) in [
         ("shape = 'zz'", "/properties/shape"),
         ("missing = 'zz'", "/properties/missing"),
-        ("prepare = 'zz'", "/properties/prepare"),
+        ("prepare = ['zz']", "/properties/prepare/items"),
         (
             "frames.f.escape = 'zz'",
             "/definitions/frame/properties/escape",

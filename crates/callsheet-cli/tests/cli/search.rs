@@ -221,7 +221,7 @@ fn an_index_of_an_older_version_is_made_anew() {
     for n in 0..210 {
         project.file(
             &format!("many/{n}.md"),
-            &format!("What is said of number {n}.\n"),
+            format!("What is said of number {n}.\n"),
         );
     }
     seal_by(&project, &["pack", "many"]);
