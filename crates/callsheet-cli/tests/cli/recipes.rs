@@ -115,7 +115,7 @@ fn the_built_in_ones_are_shown_with_their_layers() {
     exit: 0
     --- stdout
     injection (built in): Files that belong to story keys, as XML for a system-prompt append
-    b3:11015bd11aba651cd34f2b56a90e8f7400d2c9a0528250b8ebe3d99c6b91ff9f
+    b3:d46eb5f09abaa5855befe1d141a239642f8c10e927db74ea16ede7170f780bb3
     files: input.schema.json, recipe.toml
 
     LAYER            ROLE    PRIORITY  CHANGES  TRUST      WHEN
