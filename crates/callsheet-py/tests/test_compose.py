@@ -141,7 +141,7 @@ def test_messages_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert composition.rendered == composition.text
     spans = composition.source_map["spans"]
     assert [span["end"] for span in spans][-1] == len(composition.text.encode())
-    assert {span["source"] for span in spans if span["layer"] == "user-input"} == {"frame", "input:userInput"}
+    assert {span["source"] for span in spans if span["layer"] == "user-input"} == {"template:user-input.md", "input:userInput"}
     run = {"task": {"id": 2**60, "title": "Count"}}
     assert compose_run(run) == compose("run", run).text
     assert f"- id: {2**60}\n- title: Count\n" in compose_run(run)
