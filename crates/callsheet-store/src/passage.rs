@@ -4,6 +4,7 @@
 //! A text that runs from one section into the next is in no section. So the text around each boundary is kept like a
 //! section, with the prompts that have it; it is found exactly, and never ranked.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::db::{Row, Tx, query_in};
@@ -12,6 +13,9 @@ use crate::{StoreError, body};
 
 /// How many bytes beside a boundary are kept, so that each substring of this length stands in a section or around a boundary.
 pub(crate) const AROUND: usize = 32;
+
+/// So many passages are read at once.
+pub(crate) const BATCH: usize = 50;
 
 /// The columns that are read here.
 pub(crate) const COLUMNS: &str = "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last";
@@ -43,14 +47,26 @@ pub(crate) fn around_boundaries<'t>(text: &'t str, sections: &[Range<usize>]) ->
     (0..=sections.len()).filter_map(around).collect()
 }
 
-/// Returns the text of a passage, unless it is damaged.
-pub(crate) fn text(tx: &mut dyn Tx, row: &Row) -> Result<Option<String>, StoreError> {
-    let Some(body) = row.maybe(2, Row::int)? else {
-        let records = records(tx, row)?.into_iter();
-        return Ok(Some(records.map(|(.., text)| text + "\n").collect()));
-    };
-    let text = body::readable(tx, &[body])?.into_values().next();
-    Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
+/// Returns the texts of passages by their keys, without those that are damaged.
+pub(crate) fn texts(tx: &mut dyn Tx, rows: &[Row]) -> Result<BTreeMap<i64, String>, StoreError> {
+    let bodies = rows.iter().map(|row| row.maybe(2, Row::int));
+    let bodies = bodies.collect::<Result<Vec<_>, _>>()?;
+    let readable = body::readable(tx, &bodies.iter().copied().flatten().collect::<Vec<_>>())?;
+    let mut texts = BTreeMap::new();
+    for (row, body) in rows.iter().zip(bodies) {
+        let text = match body {
+            Some(body) => readable
+                .get(&body)
+                .map(|text| String::from_utf8_lossy(text).into_owned()),
+            None => {
+                let records = records(tx, row)?.into_iter();
+                Some(records.map(|(.., text)| text + "\n").collect())
+            }
+        };
+        let key = row.int(0)?;
+        texts.extend(text.map(|text| (key, text)));
+    }
+    Ok(texts)
 }
 
 /// Returns the records of a passage of a log. One that is damaged is left out, and told by whoever verifies.

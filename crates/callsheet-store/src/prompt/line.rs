@@ -78,6 +78,10 @@ impl Line {
     ) -> Result<Vec<i64>, StoreError> {
         let (table, column) = (noted.table(), noted.column());
         let mut rest: BTreeSet<i64> = keys.iter().copied().collect();
+        if self.last == 0 {
+            // The first prompt of a line has none before it.
+            return Ok(rest.into_iter().collect());
+        }
         let mut values: Vec<Value<'_>> = vec![prompt.into(), self.key.into(), self.last.into()];
         let mut roles = "";
         if let Noted::Part(these) = noted {

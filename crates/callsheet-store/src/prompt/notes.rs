@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::contents::Contents;
 use super::line::{Line, Noted};
 use crate::body::Keys;
-use crate::db::{Tx, Value, groups, query_in};
+use crate::db::{Row, Tx, Value, groups, query_in};
 use crate::project::Project;
 use crate::role::{BOUNDARY, FRAME, SECTION};
 use crate::{StoreError, passage};
@@ -56,18 +56,20 @@ impl Notes<'_> {
     fn put_sources(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let names: Vec<&String> = self.contents.sources.iter().collect();
         let mut known = source_keys(tx, &names)?;
-        let new: Vec<&String> = names
+        let mut new: Vec<&String> = names
             .into_iter()
             .filter(|name| !known.contains_key(*name))
             .collect();
         for names in new.chunks(ROWS) {
             let sql = format!(
-                "insert into source (name) values {} on conflict (name) do nothing",
+                "insert into source (name) values {} on conflict (name) do nothing returning name, key",
                 groups(names.len(), 1)
             );
             let values: Vec<Value<'_>> = names.iter().map(|name| (*name).into()).collect();
-            tx.execute(&sql, &values)?;
+            known.extend(keys(&tx.query(&sql, &values)?)?);
         }
+        // Somebody else may have added some in the meantime.
+        new.retain(|name| !known.contains_key(*name));
         known.extend(source_keys(tx, &new)?);
         let keys: Vec<i64> = known.into_values().collect();
         let begun = self.line.extend(tx, self.prompt, Noted::Source, &keys)?;
@@ -81,8 +83,11 @@ fn source_keys(tx: &mut dyn Tx, names: &[&String]) -> Result<BTreeMap<String, i6
     let rows = query_in(tx, &[], names, |list| {
         format!("select name, key from source where name in {list}")
     })?;
-    let known = rows
-        .iter()
-        .map(|row| Ok((row.text(0)?.to_owned(), row.int(1)?)));
-    known.collect()
+    keys(&rows)
+}
+
+/// Reads names and keys.
+fn keys(rows: &[Row]) -> Result<BTreeMap<String, i64>, StoreError> {
+    let key = |row: &Row| Ok((row.text(0)?.to_owned(), row.int(1)?));
+    rows.iter().map(key).collect()
 }

@@ -4,13 +4,12 @@
 //! may have it; those are read, and name the prompts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::{index, trigram};
 use crate::StoreError;
 use crate::db::{Row, Tx};
-use crate::passage::{self, AROUND};
+use crate::passage::{self, AROUND, BATCH};
 
 /// What so many passages have is common: prompts are read rather than told apart by it. Composing one takes as long as
 /// reading some ten passages.
@@ -48,17 +47,15 @@ pub(crate) fn candidates(
     }
     rows.extend(carried(tx, project, "", usize::MAX)?);
     rows.sort_by_key(|row| Reverse(row.int(9).unwrap_or(0)));
-    let mut known = BTreeMap::new();
-    for row in rows {
-        let key = row.int(0)?;
-        let has_it = match known.get(&key) {
-            Some(has_it) => *has_it,
+    for rows in rows.chunks(BATCH) {
+        let texts = passage::texts(tx, rows)?;
+        for row in rows {
             // What cannot be read may have it: whoever carries it will say that it is damaged.
-            None => passage::text(tx, &row)?.is_none_or(|text| text.contains(substring)),
-        };
-        known.insert(key, has_it);
-        if has_it && !take(tx, (row.int(7)?, row.int(8)?..=row.int(9)?))? {
-            break;
+            let text = texts.get(&row.int(0)?);
+            let has_it = text.is_none_or(|text| text.contains(substring));
+            if has_it && !take(tx, (row.int(7)?, row.int(8)?..=row.int(9)?))? {
+                return Ok(());
+            }
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::trigram;
 use crate::db::{Dialect, Row, Tx, Value};
-use crate::passage::{self, COLUMNS};
+use crate::passage::{self, BATCH, COLUMNS};
 use crate::project::Project;
 use crate::prompt::guard;
 use crate::verify::Audit;
@@ -89,7 +89,7 @@ fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
     let (mut through, runs) = state(tx, project)?;
     let runs = passage::note_logs(tx, project, runs)?;
     let next = format!(
-        "select {COLUMNS} from passage p where p.project = $1 and p.key > $2 order by p.key limit 50"
+        "select {COLUMNS} from passage p where p.project = $1 and p.key > $2 order by p.key limit {BATCH}"
     );
     let insert = match tx.dialect() {
         Dialect::Sqlite => {
@@ -105,13 +105,13 @@ fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
     while bytes < most && !is_all {
         let rows = tx.query(&next, &[project.into(), through.into()])?;
         is_all = rows.is_empty();
+        let texts = passage::texts(tx, &rows)?;
         let mut passages = BTreeMap::new();
         for row in rows {
             if bytes < most {
                 through = row.int(0)?;
-                let (size, terms) = terms(tx, &row)?;
-                bytes += size + 1;
-                passages.insert(through, list(&terms, " "));
+                bytes += texts.get(&through).map_or(0, String::len) + 1;
+                passages.insert(through, list(&terms(&row, &texts)?, " "));
             }
         }
         tx.execute(insert, &[serde_json::json!(passages).to_string().into()])?;
@@ -125,13 +125,10 @@ fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
     Ok(is_all)
 }
 
-/// Returns how long the text of a passage is, and its terms. One that is damaged has none.
-fn terms(tx: &mut dyn Tx, row: &Row) -> Result<(usize, Vec<u32>), StoreError> {
-    let text = passage::text(tx, row)?.unwrap_or_default();
-    Ok((
-        text.len(),
-        trigram::terms(row.int(1)?, &text, row.int(3)? != 0),
-    ))
+/// Returns the terms of a passage, given texts by the keys of their passages. One that is damaged has none.
+fn terms(row: &Row, texts: &BTreeMap<i64, String>) -> Result<Vec<u32>, StoreError> {
+    let text = texts.get(&row.int(0)?).map_or("", String::as_str);
+    Ok(trigram::terms(row.int(1)?, text, row.int(3)? != 0))
 }
 
 /// Writes terms as numbers, with something between them.
@@ -251,13 +248,14 @@ fn is_right(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     }
     let next = format!(
         "select {COLUMNS} from passage p join search_index i on i.project = p.project and p.key <= i.through \
-        where p.key > $1 order by p.key limit 50"
+        where p.key > $1 order by p.key limit {BATCH}"
     );
     loop {
         let rows = tx.query(&next, &[last.into()])?;
+        let texts = passage::texts(tx, &rows)?;
         for row in &rows {
             last = row.int(0)?;
-            let terms = terms(tx, row)?.1.into_iter();
+            let terms = terms(row, &texts)?.into_iter();
             sum = terms.fold(sum, |sum, term| sum.wrapping_sub(hash(last, term.into())));
         }
         if rows.is_empty() {

@@ -9,7 +9,7 @@ use super::trigram::{self, TIERS};
 use super::words::Query;
 use super::{FEW, Hit, HitPlace, index};
 use crate::db::{Row, Tx};
-use crate::passage::{self, COLUMNS};
+use crate::passage::{self, BATCH, COLUMNS};
 use crate::{StoreError, body};
 
 const RANKED: index::Select = [COLUMNS, "", "and p.ranked = 1"];
@@ -66,27 +66,35 @@ impl Best<'_> {
     fn read(&mut self, tx: &mut dyn Tx, tiers: &[usize], most: usize) -> Result<usize, StoreError> {
         let words = self.query.trigrams().into_iter().zip(tiers);
         let terms = words.flat_map(|(word, tier)| trigram::wanted(self.project, &word, *tier));
-        let rows = index::select(tx, self.project, RANKED, (&terms.collect::<Vec<_>>(), most))?;
-        for row in &rows {
-            let key = row.int(0)?;
-            if !self.seen.insert(key) {
-                continue;
-            }
-            let text = passage::text(tx, row)?.unwrap_or_default();
-            let Some(score) = self.query.score(&text) else {
-                continue;
-            };
-            let before =
-                |hit: &(f64, i64, Hit)| hit.0.total_cmp(&score).then(hit.1.cmp(&key)).is_gt();
-            let at = self.hits.partition_point(before);
-            if at < self.most
-                && let Some(hit) = self.hit(tx, row, &text)?
-            {
-                self.hits.insert(at, (score, key, hit));
-                self.hits.truncate(self.most);
+        let mut rows = index::select(tx, self.project, RANKED, (&terms.collect::<Vec<_>>(), most))?;
+        let count = rows.len();
+        rows.retain(|row| row.int(0).is_ok_and(|key| self.seen.insert(key)));
+        for rows in rows.chunks(BATCH) {
+            let texts = passage::texts(tx, rows)?;
+            for row in rows {
+                if let Some(text) = texts.get(&row.int(0)?) {
+                    self.weigh(tx, row, text)?;
+                }
             }
         }
-        Ok(rows.len())
+        Ok(count)
+    }
+
+    /// Keeps a passage if it is among the best.
+    fn weigh(&mut self, tx: &mut dyn Tx, row: &Row, text: &str) -> Result<(), StoreError> {
+        let Some(score) = self.query.score(text) else {
+            return Ok(());
+        };
+        let key = row.int(0)?;
+        let before = |hit: &(f64, i64, Hit)| hit.0.total_cmp(&score).then(hit.1.cmp(&key)).is_gt();
+        let at = self.hits.partition_point(before);
+        if at < self.most
+            && let Some(hit) = self.hit(tx, row, text)?
+        {
+            self.hits.insert(at, (score, key, hit));
+            self.hits.truncate(self.most);
+        }
+        Ok(())
     }
 
     /// Returns where a passage has the first of the words, if prompts or runs that are new enough have it.
