@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use crate::report::count;
 use crate::{index, progress, store};
 
 /// Make the search index anew from the sealed prompts and logs
@@ -29,18 +28,14 @@ impl Args {
         progress::during("reading prompts", || {
             opened.store.empty_index(&opened.project).wait()
         })?;
-        let (passages, records) = opened.store.unindexed(&opened.project).wait()?;
-        index::fill(&opened)?;
+        let left = opened.store.unindexed(&opened.project).wait()?;
+        index::fill(&opened, &left)?;
         if out.json {
             let schema = "callsheet.reindex/1";
+            let (passages, records) = (left.passages, left.records);
             out.document(&json!({"schema": schema, "passages": passages, "records": records}))?;
         } else {
-            let number = |number| usize::try_from(number).unwrap_or(0);
-            out.say(&format!(
-                "indexed {} of prompts and {}",
-                count(number(passages), "passage"),
-                count(number(records), "log record")
-            ));
+            out.say(&format!("indexed {}", index::measured(&left)));
         }
         Ok(ExitCode::SUCCESS)
     }

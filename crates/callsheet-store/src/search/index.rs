@@ -33,6 +33,18 @@ const WRONG_LOGS: &str = "select r.id from (select run, project, first, last, \
     union select r.id from search_index i join run r on r.project = i.project and r.key <= i.runs \
     where i.version = $1 and r.records <> coalesce((select max(p.last) from passage p where p.run = r.key), 0) order by 1";
 
+/// What is not in the search index yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unindexed {
+    /// How many passages of prompts.
+    pub passages: i64,
+    /// How many log records.
+    pub records: i64,
+    /// Whether there is an index of another version, of which nothing counts.
+    pub other_version: bool,
+}
+
 impl Store {
     /// Adds about `most` bytes of text to the search index; tells whether all is in it then.
     ///
@@ -46,15 +58,18 @@ impl Store {
         .await
     }
 
-    /// Returns how many passages of prompts, and how many log records, are not in the search index yet.
-    pub async fn unindexed(&self, project: &Project) -> Result<(i64, i64), StoreError> {
+    /// Returns what is not in the search index yet.
+    pub async fn unindexed(&self, project: &Project) -> Result<Unindexed, StoreError> {
         let project = project.key;
         self.read(move |tx| {
             let (through, runs) = state(tx, project)?;
             let sql = "select count(*) from passage where project = $1 and key > $2";
             let row = tx.first(sql, &[project.into(), through.into()])?;
-            let passages = row.map_or(Ok(0), |row| row.int(0))?;
-            Ok((passages, passage::records_left(tx, project, runs)?))
+            Ok(Unindexed {
+                passages: row.map_or(Ok(0), |row| row.int(0))?,
+                records: passage::records_left(tx, project, runs)?,
+                other_version: has_other_version(tx, project)?,
+            })
         })
         .await
     }
@@ -80,10 +95,15 @@ fn state(tx: &mut dyn Tx, project: i64) -> Result<(i64, i64), StoreError> {
     }
 }
 
+/// Tells whether the index of a project is of another version.
+fn has_other_version(tx: &mut dyn Tx, project: i64) -> Result<bool, StoreError> {
+    let row = tx.first(STATE, &[project.into()])?;
+    Ok(row.is_some_and(|row| row.int(2) != Ok(VERSION)))
+}
+
 /// Adds about `most` bytes of text to the index of a project; tells whether all is in it then.
 fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
-    let row = tx.first(STATE, &[project.into()])?;
-    if row.is_some_and(|row| row.int(2) != Ok(VERSION)) {
+    if has_other_version(tx, project)? {
         clear(tx, project)?;
     }
     let (mut through, runs) = state(tx, project)?;

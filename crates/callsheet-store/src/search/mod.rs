@@ -14,6 +14,7 @@ use callsheet::Fingerprint;
 use serde::Serialize;
 
 pub(crate) use exact::{Candidates, candidates};
+pub use index::Unindexed;
 
 use self::rank::Best;
 use self::words::Query;

@@ -131,11 +131,15 @@ fn an_index_of_another_version_is_made_anew(place: &Place) {
     // Nothing of it is believed.
     place.raw("delete from trigram");
     assert_eq!(seqs(&store, &project, "x502y"), [502]);
-    let (passages, records) = store.unindexed(&project).wait().unwrap();
-    assert!(passages > 3, "{passages}");
-    assert_eq!(records, 0);
+    let left = store.unindexed(&project).wait().unwrap();
+    assert!(left.passages > 3, "{left:?}");
+    assert_eq!((left.records, left.other_version), (0, true));
     index(&store, &project);
-    assert_eq!(store.unindexed(&project).wait(), Ok((0, 0)));
+    let left = store.unindexed(&project).wait().unwrap();
+    assert_eq!(
+        (left.passages, left.records, left.other_version),
+        (0, 0, false)
+    );
     assert_eq!(findings(&store), []);
     assert_eq!(seqs(&store, &project, "x502y"), [502]);
 }
@@ -144,7 +148,7 @@ fn no_number_stops_it(place: &Place) {
     let (store, project, ids) = make(place, 2);
     place.raw("update run set records = 9223372036854775807");
     assert_eq!(
-        store.unindexed(&project).wait().unwrap().1,
+        store.unindexed(&project).wait().unwrap().records,
         i64::MAX,
         "nobody can count so far"
     );
@@ -215,7 +219,10 @@ fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
             .append_log(&claim, (from..=to).map(record).collect())
             .wait()
             .unwrap();
-        assert_eq!(store.unindexed(&project).wait().unwrap().1, to - from + 1);
+        assert_eq!(
+            store.unindexed(&project).wait().unwrap().records,
+            to - from + 1
+        );
         index(&store, &project);
         assert_eq!(seqs(&store, &project, &format!("x{to}y")), [to]);
         expected.extend(starts);

@@ -125,11 +125,11 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
         store.finish_run(&claim, &json!({})).wait().unwrap();
     }
     assert_eq!(search(&store, &project, "zebras"), []);
-    assert_eq!(store.unindexed(&project).wait().unwrap().1, 1004);
+    assert_eq!(store.unindexed(&project).wait().unwrap().records, 1004);
     // Everything else is found already; the index takes as much at once as it is told to.
     let mut left = vec![i64::MAX];
     while !store.index(&project, 3000).wait().unwrap() {
-        left.push(store.unindexed(&project).wait().unwrap().0);
+        left.push(store.unindexed(&project).wait().unwrap().passages);
         assert!(left.is_sorted_by(|one, other| one > other), "{left:?}");
     }
     assert!(left.len() > 3, "{left:?}");
