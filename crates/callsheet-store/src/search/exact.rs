@@ -22,7 +22,7 @@ const NEWEST: &str = "select line, key from prompt where project = $1 order by i
 pub(crate) type Candidates = (i64, RangeInclusive<i64>);
 
 /// Passages with the prompts that have them.
-const CARRIED: index::Select = [
+const CARRIED: index::Select<'static> = [
     "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last, a.line, a.first, a.last",
     "cross join part a cross join line l",
     "and a.body = p.body and a.roles not in (2, 4, 6) and l.key = a.line and l.project = p.project",

@@ -14,7 +14,7 @@ use crate::verify::Audit;
 use crate::{Store, StoreError};
 
 /// Grows whenever passages have other terms than before; an index of another version is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// What is said of an index that does not do.
 pub(crate) const DAMAGED: &str =
@@ -169,26 +169,28 @@ fn clear(tx: &mut dyn Tx, project: i64) -> Result<(), StoreError> {
     }
 }
 
-/// What is selected of passages `p`: the columns, the tables that are joined to them, and which rows.
-pub(super) type Select = [&'static str; 3];
+/// What is selected of passages `p`, which the index offers as `t.rowid`: the columns, the tables that are joined to them, and
+/// which rows in what order.
+pub(super) type Select<'s> = [&'s str; 3];
 
 /// Selects passages of project `$1` that may have, of each list of terms, at least one. Without lists, selects those that
 /// are not in the index yet.
 pub(super) fn select(
     tx: &mut dyn Tx,
     project: i64,
-    [columns, tables, rows]: Select,
+    [columns, tables, rows]: Select<'_>,
     (terms, most): (&[Vec<u32>], usize),
 ) -> Result<Vec<Row>, StoreError> {
     let mut values = vec![project.into()];
-    let (index, found) = match tx.dialect() {
-        _ if terms.is_empty() => (String::new(), format!("p.key > {}", state(tx, project)?.0)),
+    let index = match tx.dialect() {
+        _ if terms.is_empty() => {
+            let indexed = state(tx, project)?.0;
+            format!("(select key as rowid from passage where project = $1 and key > {indexed})")
+        }
         Dialect::Sqlite => {
             let any: Vec<String> = terms.iter().map(|any| list(any, " OR ")).collect();
             values.push(format!("({})", any.join(") AND (")).into());
-            // SQLite takes tables that are cross joined in this order, and asks the index once.
-            let found = "p.key = trigram.rowid and trigram match $2";
-            ("trigram cross join".to_owned(), found.to_owned())
+            "trigram($2)".to_owned()
         }
         Dialect::Postgres => {
             let mut found = "true".to_owned();
@@ -201,13 +203,14 @@ pub(super) fn select(
             }
             // PostgreSQL does not know how long it takes to read the terms of each row: it shall ask the index, and do so first.
             tx.batch("set local enable_seqscan = off")?;
-            let index = format!("(select rowid from trigram where {found} offset 0) t cross join");
-            (index, "p.key = t.rowid".to_owned())
+            format!("(select rowid from trigram where {found} offset 0)")
         }
     };
     let most = i64::try_from(most).unwrap_or(i64::MAX);
+    // SQLite takes tables that are cross joined in this order, and asks the index once.
     let sql = format!(
-        "select {columns} from {index} passage p {tables} where p.project = $1 and {found} {rows} limit {most}"
+        "select {columns} from {index} t cross join passage p {tables} \
+        where p.key = t.rowid and p.project = $1 {rows} limit {most}"
     );
     tx.query(&sql, &values).map_err(|error| match error {
         StoreError::Damaged { place, why } => {

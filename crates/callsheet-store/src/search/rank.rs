@@ -12,8 +12,6 @@ use crate::db::{Row, Tx};
 use crate::passage::{self, BATCH, COLUMNS};
 use crate::{StoreError, body};
 
-const RANKED: index::Select = [COLUMNS, "", "and p.ranked = 1"];
-
 /// The prompts since an id that show a text: its fingerprint, how many they are, and the newest.
 const SHOWN: &str = "select b.fingerprint, count(*), max(p.id) from part a join line l on l.key = a.line \
     join prompt p on p.line = a.line and p.key between a.first and a.last join body b on b.key = a.body \
@@ -37,37 +35,73 @@ pub(super) struct Best<'q> {
 impl Best<'_> {
     /// Finds what holds all words of the query.
     pub(super) fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        self.read(tx, &[], usize::MAX)?;
-        let words = self.query.trigrams();
-        if self.read(tx, &vec![1; words.len()], FEW)? < FEW {
+        self.read(tx, &[], (i64::MAX, usize::MAX))?;
+        let words = self.query.trigrams().len();
+        if self.read(tx, &vec![1; words], (i64::MAX, FEW))?.is_none() {
             return Ok(());
         }
         for tier in (1..=TIERS).rev() {
-            // What has no word in a higher tier does not reach this, in one word and in all others.
-            let others: f64 = words.iter().skip(1).map(|_| trigram::bound(tier)).sum();
-            let worst = self.hits.get(self.most - 1).map_or(0.0, |hit| hit.0);
-            if worst >= others + trigram::bound(tier) {
+            // What has no word in a higher tier has no better score than this.
+            let highest: f64 = vec![trigram::score(tier); words].into_iter().sum();
+            if self.is_enough(highest, i64::MAX) {
                 break;
             }
-            // The others have to make up for what this one lacks.
-            let enough = |lowest: &usize| trigram::bound(*lowest) > worst - others;
+            // The other words have to make up for what one lacks.
+            let worst = self.hits.get(self.most - 1).map_or(0.0, |hit| hit.0);
+            let enough =
+                |lowest: &usize| highest - trigram::score(tier) + trigram::score(*lowest) >= worst;
             let lowest = (1..tier).find(enough).unwrap_or(tier);
-            for this in 0..words.len() {
-                let mut tiers = vec![lowest; words.len()];
+            for this in 0..words {
+                let mut tiers = vec![lowest; words];
                 tiers[this] = tier;
-                self.read(tx, &tiers, usize::MAX)?;
+                self.read_on(tx, &tiers, highest)?;
+                if lowest == tier {
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    /// Reads up to `most` passages that may have each word in its tier or above, and keeps the best; without tiers, reads those
-    /// that are not in the index yet. Returns how many there were.
-    fn read(&mut self, tx: &mut dyn Tx, tiers: &[usize], most: usize) -> Result<usize, StoreError> {
+    /// Reads passages that may have each word in its tier or above, more and more of them, until what is left has at most the
+    /// highest score that there can be and is older than what was found.
+    fn read_on(
+        &mut self,
+        tx: &mut dyn Tx,
+        tiers: &[usize],
+        highest: f64,
+    ) -> Result<(), StoreError> {
+        let (mut next, mut most) = (Some(i64::MAX), FEW);
+        while let Some(before) = next
+            && !self.is_enough(highest, before)
+        {
+            next = self.read(tx, tiers, (before, most))?;
+            most *= 2;
+        }
+        Ok(())
+    }
+
+    /// Tells whether no passage with this score and a lower key can be among the best.
+    fn is_enough(&self, score: f64, before: i64) -> bool {
+        let worst = self.hits.get(self.most - 1);
+        worst.is_some_and(|(worst, key, _)| *worst > score || *worst == score && *key >= before)
+    }
+
+    /// Reads the newest `most` passages before one that may have each word in its tier or above, and keeps the best; without
+    /// tiers, reads those that are not in the index yet. Returns the last of them if there may be more.
+    fn read(
+        &mut self,
+        tx: &mut dyn Tx,
+        tiers: &[usize],
+        (before, most): (i64, usize),
+    ) -> Result<Option<i64>, StoreError> {
         let words = self.query.trigrams().into_iter().zip(tiers);
         let terms = words.flat_map(|(word, tier)| trigram::wanted(self.project, &word, *tier));
-        let mut rows = index::select(tx, self.project, RANKED, (&terms.collect::<Vec<_>>(), most))?;
-        let count = rows.len();
+        let terms: Vec<_> = terms.collect();
+        let newest = format!("and p.ranked = 1 and t.rowid < {before} order by t.rowid desc");
+        let mut rows = index::select(tx, self.project, [COLUMNS, "", &newest], (&terms, most))?;
+        let last = rows.last().filter(|_| rows.len() == most);
+        let last = last.map(|row| row.int(0)).transpose()?;
         rows.retain(|row| row.int(0).is_ok_and(|key| self.seen.insert(key)));
         for rows in rows.chunks(BATCH) {
             let texts = passage::texts(tx, rows)?;
@@ -77,7 +111,7 @@ impl Best<'_> {
                 }
             }
         }
-        Ok(count)
+        Ok(last)
     }
 
     /// Keeps a passage if it is among the best.

@@ -14,26 +14,40 @@ const B: f64 = 0.75;
 /// How many words make a text of the usual length. It is fixed, so that no new text moves another into another tier.
 const USUAL_WORDS: f64 = 200.0;
 
-/// How many tiers there are. Each of them is a term to ask for, and leaves fewer texts to read.
+/// How many tiers there are; each of them is a term to ask for.
 pub(super) const TIERS: usize = 11;
+
+/// How much more often a text of a tier has a word, for its length, than one of the tier below. So two times are always better than
+/// once, and three better than two.
+const STEP: f64 = 1.5;
+
+/// How often, for its length, a text of the lowest tier has a word at most.
+const LOWEST: f64 = 0.4;
 
 /// The tier of what has no score, because it is only found exactly.
 pub(super) const UNRANKED: usize = 0;
 
 /// Of so many trigrams of a text each is asked for, and of more some: what is found is read anyway.
-const SAMPLES: usize = 8;
+const SAMPLES: usize = 4;
 
-/// Returns the score of a word that a text of so many words has so often, by BM25.
+/// Returns the tier of a text of so many words that has a word so often.
 #[expect(clippy::cast_precision_loss, reason = "nobody counts so many words")]
-pub(super) fn score(count: usize, words: usize) -> f64 {
-    let count = count as f64;
-    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * words as f64 / USUAL_WORDS))
+pub(super) fn tier(count: usize, words: usize) -> usize {
+    let often = count as f64 / (K1 * (1.0 - B + B * words as f64 / USUAL_WORDS));
+    (1..TIERS)
+        .find(|tier| often <= most_often(*tier))
+        .unwrap_or(TIERS)
 }
 
-/// Returns the upper bound of the scores in a tier.
-#[expect(clippy::cast_precision_loss, reason = "there are few tiers")]
-pub(super) fn bound(tier: usize) -> f64 {
-    (K1 + 1.0) * tier as f64 / TIERS as f64
+/// Returns the score of a word by BM25, which is the same for all texts of a tier.
+pub(super) fn score(tier: usize) -> f64 {
+    let often = most_often(tier);
+    (K1 + 1.0) * often / (1.0 + often)
+}
+
+/// Returns how often, for its length, a text of a tier has a word at most.
+fn most_often(tier: usize) -> f64 {
+    (1..tier).fold(LOWEST, |most, _| most * STEP)
 }
 
 /// Returns some of a list, the first and the last among them.
@@ -80,11 +94,12 @@ pub(super) fn terms(project: i64, text: &str, is_ranked: bool) -> Vec<u32> {
     }
     trigrams.sort_unstable();
     let term = |same: &[u64]| {
-        let score = score(same.len(), length);
-        let tier = (1..TIERS)
-            .find(|tier| score < bound(*tier))
-            .unwrap_or(TIERS);
-        term(project, if is_ranked { tier } else { UNRANKED }, same[0])
+        let tier = if is_ranked {
+            tier(same.len(), length)
+        } else {
+            UNRANKED
+        };
+        term(project, tier, same[0])
     };
     let mut terms: Vec<u32> = trigrams.chunk_by(u64::eq).map(term).collect();
     terms.sort_unstable();

@@ -14,11 +14,20 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Returns the words of a text with a space before each of them.
+/// Returns the words of a text, as [`words`] does, with a space before each of them.
 fn spaced(text: &str) -> String {
-    words(text)
-        .map(|(_, word)| " ".to_owned() + &word)
-        .collect()
+    let mut spaced = String::with_capacity(text.len() + 1);
+    let mut is_between = true;
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            if is_between {
+                spaced.push(' ');
+            }
+            spaced.extend(c.to_lowercase());
+        }
+        is_between = !c.is_alphanumeric();
+    }
+    spaced
 }
 
 /// What is searched: all of these phrases, each a list of words that follow each other, the last one possibly a beginning.
@@ -61,7 +70,7 @@ impl Query {
         let words = spaced.matches(' ').count();
         let scores = self.phrases.iter().map(|phrase| {
             let count = spaced.matches(phrase.as_str()).count();
-            (count > 0).then(|| trigram::score(count, words))
+            (count > 0).then(|| trigram::score(trigram::tier(count, words)))
         });
         scores.sum()
     }

@@ -22,6 +22,9 @@ use crate::folder::{make_folder, make_private};
 /// The log ahead of the file is cut back to this size when it has been worked in.
 const LOG_SIZE: &str = "pragma journal_size_limit = 67108864";
 
+/// Up to 64 MiB of pages stay in memory, so that a large transaction does not write and read the same ones again and again.
+const CACHE: &str = "pragma cache_size = -65536";
+
 /// A commit is on the disk before anybody hears of it, also where the system has a way to say so that means less.
 const SYNC: &str =
     "pragma synchronous = full; pragma fullfsync = on; pragma checkpoint_fullfsync = on";
@@ -128,7 +131,7 @@ impl File {
         }
         self.use_log(&connection)?;
         connection
-            .execute_batch(&format!("{SYNC}; {LOG_SIZE}"))
+            .execute_batch(&format!("{SYNC}; {LOG_SIZE}; {CACHE}"))
             .map_err(failed)?;
         self.migrate(&connection)?;
         Ok(connection)
