@@ -169,11 +169,11 @@ fn tell(
         ("value", value.clone()),
     ];
     let said = format!("run {run} is annotated: {} {}", new.kind, new.name);
-    let told = Event::new(ANNOTATED, facts, said);
+    let event = Event::new(ANNOTATED, facts, said);
     let row = EventRow {
         at: Some(new.at),
         kind: ANNOTATED,
-        payload: Json::Object(told.payload).to_string(),
+        payload: Json::Object(event.payload).to_string(),
         run: Some(new.run),
     };
     event::append_rows(tx, project, vec![row]).map(|_| ())

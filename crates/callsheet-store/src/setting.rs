@@ -92,8 +92,8 @@ fn set(tx: &mut dyn Tx, project: &Project, name: &str, value: &str) -> Result<()
     let facts = [("name", name.into()), ("mark", mark::digits(&mark).into())];
     values.push(mark.into());
     tx.execute(SET, &values)?;
-    let told = Event::new(CHANGED, facts, format!("setting {name} is changed"));
-    event::append(tx, project, &[told.into()]).map(|_| ())
+    let event = Event::new(CHANGED, facts, format!("setting {name} is changed"));
+    event::append(tx, project, &[event.into()]).map(|_| ())
 }
 
 fn parsed(row: &Row, at: usize, name: &str) -> Result<Json, StoreError> {

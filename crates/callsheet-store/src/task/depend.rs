@@ -75,8 +75,8 @@ fn tell(
         ("task", task.to_string().into()),
         ("on", on.to_string().into()),
     ];
-    let told = Event::new(kind, facts, said);
-    event::append(tx, project, &[told.into()]).map(|_| ())
+    let event = Event::new(kind, facts, said);
+    event::append(tx, project, &[event.into()]).map(|_| ())
 }
 
 /// Adds a dependency of a task, given with its key. Whoever calls holds the lock of the project.

@@ -48,7 +48,7 @@ pub(super) fn events(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
         });
         before = row.bytes(6).map_or_else(|_| Vec::new(), <[u8]>::to_vec);
         // What cannot be read was found above.
-        let _ = audit.told.note(&row, &payload);
+        let _ = audit.replayed.note(&row, &payload);
         Ok(())
     })
 }

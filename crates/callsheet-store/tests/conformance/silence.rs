@@ -8,7 +8,7 @@ use std::thread;
 
 use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
-use crate::place::{Place, event, seqs};
+use crate::test_store::{TestStore, event, seqs};
 
 /// Accepts and says nothing, for as long as the test lives.
 fn mute() -> u16 {
@@ -81,7 +81,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
 
 #[test]
 fn a_server_that_falls_silent_is_told_and_work_goes_on() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let (login, rest) = place.text().split_once('@').unwrap();

@@ -1,11 +1,11 @@
-//! What SQLite complains about, in our words.
+//! Errors of SQLite, in our words.
 
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
 /// Returns the error for people of something that SQLite refused.
-pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
+pub(super) fn store_error(store: &str, error: &rusqlite::Error) -> StoreError {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
             return StoreError::damaged(store, "this file is no database of Callsheet");
