@@ -215,8 +215,8 @@ impl Opened {
     }
 
     /// Returns where the runs are kept; `home` is the directory of what the program keeps for the project.
-    pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::Place<'a> {
-        drive::Place {
+    pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::RunStore<'a> {
+        drive::RunStore {
             store: &self.store,
             project: &self.project,
             home,

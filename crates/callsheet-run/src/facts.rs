@@ -101,10 +101,10 @@ pub(crate) fn after(cwd: &Path, folder: &Path, start: Option<&str>) -> After {
 
 /// Returns the commit that the status of a work tree names.
 fn head(fields: &[Vec<u8>]) -> Option<String> {
-    let told = fields
+    let hash_text = fields
         .iter()
         .find_map(|field| field.strip_prefix(b"# branch.oid "))?;
-    let hash = String::from_utf8(told.to_vec()).ok()?;
+    let hash = String::from_utf8(hash_text.to_vec()).ok()?;
     Some(hash).filter(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 

@@ -183,8 +183,8 @@ impl Args {
                 prompt.id, prompt.recipe
             );
             for &place in places.iter().take(PLACES_EACH) {
-                let told = tell(whole, map, place);
-                lines.extend(told.lines().flat_map(|line| ["  ", line, "\n"]));
+                let text = tell(whole, map, place);
+                lines.extend(text.lines().flat_map(|line| ["  ", line, "\n"]));
             }
             if places.len() > PLACES_EACH {
                 lines.push_str(&format!(

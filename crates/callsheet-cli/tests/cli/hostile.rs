@@ -284,17 +284,17 @@ fn a_folder_of_a_hundred_thousand_artifacts() {
 fn a_settings_file_that_is_not_a_plain_one_is_refused() {
     let project = Project::new();
     let file = project.path("callsheet.toml");
-    let mut told = String::new();
+    let mut output = String::new();
     std::fs::write(
         project.outside().join("elsewhere.toml"),
         "project = \"x\"\n",
     )
     .unwrap();
     std::os::unix::fs::symlink("../elsewhere.toml", &file).unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -304,14 +304,14 @@ fn a_settings_file_that_is_not_a_plain_one_is_refused() {
         0,
     )
     .unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     std::fs::File::create(&file)
         .unwrap()
         .set_len(2 << 30)
         .unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
-    insta::assert_snapshot!(told, @"
+    output.push_str(&project.callsheet(&["recipe", "list"]));
+    insta::assert_snapshot!(output, @"
     exit: 2
     --- stderr
     error: callsheet.toml: leads out of the root

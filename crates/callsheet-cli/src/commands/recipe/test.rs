@@ -57,7 +57,7 @@ pub(super) fn test(
         for case in cases {
             let ran = run(&root, name, &case, recipe, update)?;
             if !out.json {
-                out.text(&told(&ran))?;
+                out.text(&case_text(&ran))?;
             }
             all.push(ran);
         }
@@ -180,7 +180,7 @@ fn stem(path: &str) -> &str {
 }
 
 /// Returns what is said of a case: one line, and where it differs the lines that do.
-fn told(ran: &Ran) -> String {
+fn case_text(ran: &Ran) -> String {
     let name = one_line(&format!("{}/{}", ran.recipe, ran.name));
     let word = match (ran.updated, ran.differences.is_empty()) {
         (true, _) => "updated",
