@@ -39,7 +39,7 @@ impl Project {
         let root = find_root(named)?;
         let settings_text = settings_text(&root)?.unwrap_or_default();
         let settings = Settings::parse(&settings_text, FILE)?;
-        // A variable that is no text cannot be one of ours.
+        // A variable that is not text cannot be one of ours.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -203,7 +203,7 @@ pub(crate) fn find_root(named: Option<&Path>) -> Result<PathBuf, Failure> {
         let root = here.join(named);
         if !root.is_dir() {
             return Err(Failure::input(format!(
-                "`{}` is no folder",
+                "`{}` is not a folder",
                 named.display()
             )));
         }

@@ -266,7 +266,7 @@ def test_the_package_says_what_it_offers() -> None:
         ({"byte_budget": 1.5}, "'float' object cannot be interpreted as an integer"),
     ],
 )
-def test_keywords_of_a_wrong_type_are_told(named: dict[str, Any], message: str) -> None:
+def test_keywords_of_a_wrong_type_are_reported(named: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         compose("layers", {"rules": "a"}, **named)
 

@@ -112,7 +112,7 @@ def test_variables_win_over_the_file_and_arguments_over_both(write: Write, monke
     assert compose(recipe, input, root=root).text == "You are you."
     assert compose(recipe, {**input, "prompts_dir": "templates"}, root=root).text == "I am you."
     monkeypatch.setenv("CALLSHEET_MAX_FILE_BYTES", "many")
-    with pytest.raises(Error, match="^the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `many`$"):
+    with pytest.raises(Error, match="^the variable `CALLSHEET_MAX_FILE_BYTES` is not a number of bytes: `many`$"):
         compose(recipe, input, root=root)
 
 
@@ -168,10 +168,10 @@ def test_settings_are_read_with_every_call(write: Write) -> None:
         (b"[recipes.injektion]\n", "callsheet.toml: no recipe named `injektion`"),
         (b"prompts_dir = 5\n", "callsheet.toml:1: expected text, found `5`"),
         (b"x = [\n", "callsheet.toml:"),
-        (b"\xff", "callsheet.toml: no UTF-8 text"),
+        (b"\xff", "callsheet.toml: not UTF-8 text"),
     ],
 )
-def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, message: str) -> None:
+def test_settings_that_are_wrong_are_reported(write: Write, settings: bytes, message: str) -> None:
     root = write({"callsheet.toml": settings})
     calls: list[Any] = [
         lambda: compose("layers", {}, root=root),
@@ -186,7 +186,7 @@ def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, message
         assert caught.value.file == "callsheet.toml"
 
 
-def test_a_directory_in_the_place_of_settings_is_told(write: Write) -> None:
+def test_a_directory_in_the_place_of_settings_is_reported(write: Write) -> None:
     root = write({"callsheet.toml/x": ""})
     with pytest.raises(Error, match="^callsheet.toml: is a folder$"):
         compose("layers", {}, root=root)

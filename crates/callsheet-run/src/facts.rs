@@ -1,4 +1,4 @@
-//! What git says of a work tree before and after an agent: the only record of changes that is no claim.
+//! What git says of a work tree before and after an agent: the only record of changes that is not a claim.
 //!
 //! The files are put into a tree of an index and an object folder of the run's own, so that nothing in the repository
 //! changes, and a work tree that was dirty from the start is told from one that the agent changed.

@@ -123,7 +123,7 @@ impl Store {
                 value: &value.to_string(),
             };
             new.insert(tx)?;
-            tell(tx, &project, &new, (run, &value)).map(Ok)
+            append_event(tx, &project, &new, (run, &value)).map(Ok)
         })
         .await
     }
@@ -156,7 +156,7 @@ fn of_run(tx: &mut dyn Tx, key: i64) -> Result<Vec<Annotation>, StoreError> {
         .collect()
 }
 
-fn tell(
+fn append_event(
     tx: &mut dyn Tx,
     project: &Project,
     new: &Columns<'_>,

@@ -121,7 +121,7 @@ fn claim(
             let until = now.saturating_add(millis(lease));
             let values = [worker.into(), until.into(), now.into(), (*key).into()];
             if let Some(row) = tx.first(&sql, &values)? {
-                return made(tx, &row, worker, "run:started").map(Some);
+                return append_claimed(tx, &row, worker, "run:started").map(Some);
             }
         }
     }
@@ -143,7 +143,7 @@ pub(crate) fn of(tx: &mut dyn Tx, row: &Row, worker: &str) -> Result<Claim, Stor
 }
 
 /// Makes the claim of a row, and the event that tells of it.
-pub(crate) fn made(
+pub(crate) fn append_claimed(
     tx: &mut dyn Tx,
     row: &Row,
     worker: &str,

@@ -84,15 +84,16 @@ pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
     } else {
         (&PACKER, LEVEL)
     };
-    packer.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, level)?, text)))
+    packer.with_borrow_mut(|packer| packed(text, |text| compress(compressor(packer, level)?, text)))
 }
 
 /// Packs what comes faster than it is worth a second look.
 pub(crate) fn quickly(text: &[u8]) -> Vec<u8> {
-    QUICK_PACKER.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, QUICK)?, text)))
+    QUICK_PACKER
+        .with_borrow_mut(|packer| packed(text, |text| compress(compressor(packer, QUICK)?, text)))
 }
 
-fn made<'p>(
+fn compressor<'p>(
     packer: &'p mut Option<Compressor<'static>>,
     level: i32,
 ) -> Option<&'p mut Compressor<'static>> {

@@ -130,7 +130,7 @@ pub(crate) fn records_left(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i
     Ok(left)
 }
 
-/// Returns queries for the passages that no prompt of their project shows, and for texts that are no passage and should be.
+/// Returns queries for the passages that no prompt of their project shows, and for texts that are not a passage and should be.
 pub(crate) fn wrong() -> [String; 2] {
     let same = "s.project = p.project and s.body = p.body and s.ranked = p.ranked";
     [

@@ -98,7 +98,7 @@ fn set(tx: &mut dyn Tx, project: &Project, name: &str, value: &str) -> Result<()
 
 fn parsed(row: &Row, at: usize, name: &str) -> Result<Json, StoreError> {
     serde_json::from_str(row.text(at)?)
-        .map_err(|error| row.damaged(format!("setting `{name}` is no JSON: {error}")))
+        .map_err(|error| row.damaged(format!("setting `{name}` is not JSON: {error}")))
 }
 
 /// Refuses a name that is not of the form `<namespace>.<lowerCamelName>`.
@@ -107,7 +107,7 @@ fn check(name: &str) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::refused(format!(
-        "`{name}` is no name of a setting; one reads like `scope.defaultExclude`"
+        "`{name}` is not a valid name of a setting; one reads like `scope.defaultExclude`"
     )))
 }
 

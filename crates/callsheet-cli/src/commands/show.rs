@@ -94,7 +94,7 @@ impl Args {
         out: Output,
     ) -> Result<(), Failure> {
         if let (Some(prompt), None) = (prompt, self.part) {
-            tell(prompt, out);
+            print_prompt(prompt, out);
         }
         match self.part {
             None if out.json => {
@@ -146,13 +146,13 @@ impl SealPart {
     }
 }
 
-/// Returns a document for people; one that is no JSON as it is.
+/// Returns a document for people; one that is not JSON as it is.
 fn indented(document: &str) -> String {
     let value: Option<Value> = serde_json::from_str(document).ok();
     value.map_or_else(|| document.to_owned(), |value| pretty(&value))
 }
 
-fn tell(prompt: &SealedPrompt, out: Output) {
+fn print_prompt(prompt: &SealedPrompt, out: Output) {
     let tokens = prompt
         .tokens
         .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));

@@ -208,7 +208,7 @@ impl WorkflowRun {
 
     fn show(&self, project: &Project, out: Output) -> Result<(), Stop> {
         let (state, graph) = self.read(project)?;
-        Ok(tell(&state, &graph, out)?)
+        Ok(print_state(&state, &graph, out)?)
     }
 }
 
@@ -226,7 +226,7 @@ impl Set {
             let folder = project.open_folder(&self.run.folder)?;
             write_below(&folder, STATE_FILE, state.text())?;
         }
-        Ok(tell(&state, &graph, out)?)
+        Ok(print_state(&state, &graph, out)?)
     }
 
     fn change(&self) -> Result<Update, Failure> {
@@ -275,7 +275,7 @@ fn read(file: &Path) -> Result<String, Failure> {
 }
 
 /// Prints where a run is, and where it may go.
-fn tell(state: &State, graph: &Graph, out: Output) -> Result<(), Failure> {
+fn print_state(state: &State, graph: &Graph, out: Output) -> Result<(), Failure> {
     let node = match state.current_node(graph) {
         Ok(node) => node,
         Err(error) => return Err(Failure::input(error.to_string())),

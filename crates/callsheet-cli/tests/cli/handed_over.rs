@@ -101,7 +101,7 @@ fn a_text_is_found_as_people_read_it_and_as_it_stands_there() {
     assert_eq!(at("\n\tSay \"hi\""), at(r#"\n\tSay \"hi\""#));
     assert_eq!(at("C\\D").len(), 1);
     assert_eq!(at("C\\D"), at(r"C\\D"));
-    assert_eq!(at("nof two"), [], "half an escape is no text");
+    assert_eq!(at("nof two"), [], "half an escape is not text");
     assert_eq!(
         at("\"role\":\"user\"").len(),
         1,

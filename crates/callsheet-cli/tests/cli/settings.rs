@@ -109,7 +109,7 @@ fn settings_that_are_no_text() {
     insta::assert_snapshot!(with_settings(b"\xff\xfe"), @r"
     exit: 2
     --- stderr
-    error: callsheet.toml: no UTF-8 text
+    error: callsheet.toml: not UTF-8 text
     ");
 }
 
@@ -120,7 +120,7 @@ fn settings_that_are_a_pipe_are_not_waited_for() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
     exit: 2
     --- stderr
-    error: callsheet.toml: is no regular file
+    error: callsheet.toml: is not a regular file
     ");
 }
 
@@ -131,7 +131,7 @@ fn a_variable_that_is_no_number() {
     insta::assert_snapshot!(project.callsheet(&["pack"]), @r"
     exit: 2
     --- stderr
-    error: the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `1 MB`
+    error: the variable `CALLSHEET_MAX_FILE_BYTES` is not a number of bytes: `1 MB`
     ");
 }
 
@@ -142,7 +142,7 @@ fn a_prompts_folder_of_the_settings_that_is_not_there() {
     insta::assert_snapshot!(project.callsheet(&["template", "list"]), @r"
     exit: 2
     --- stderr
-    error: `[ROOT]/nope` is no folder
+    error: `[ROOT]/nope` is not a folder
     hint: the setting `prompts_dir` names it
     ");
 }

@@ -328,22 +328,22 @@ fn files_that_are_no_database() {
     ");
     project.file(
         STORE,
-        "This is no database, and never was one; it only stands where one should.\n".repeat(20),
+        "This is not a database, and never was one; it only stands where one should.\n".repeat(20),
     );
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     insta::assert_snapshot!(project.callsheet(&["prompts"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     insta::assert_snapshot!(project.callsheet(&["compose", "layers", "-D", "rules=a", "--seal"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     project.file(STORE, "");
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"

@@ -119,7 +119,7 @@ fn an_overload_without_an_end_waits_longer_each_time() {
     assert_eq!(waits, [30, 60, 120, 240, 480, 600, 600]);
     let quota = after(None, &failed(Class::Quota), 0).unwrap();
     assert_eq!(quota.until, Some(900_000));
-    // A time that has passed is no time to wait for.
+    // A time that has passed is not a time to wait for.
     let past = after(None, &failed(Class::Quota).until(Some(1)), 5_000).unwrap();
     assert_eq!(past.until, Some(905_000));
 }

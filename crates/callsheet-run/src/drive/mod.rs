@@ -78,7 +78,7 @@ pub struct Job<'a> {
     pub most: Most,
     /// What else the agent may write, in the sandbox: paths, where `~` is its home directory and `${NAME}` or `${NAME:-PATH}` a
     /// variable of it. Its own directory, what is private to the run and the state of its CLI come by themselves. Without it there
-    /// is no sandbox.
+    /// is not a sandbox.
     pub sandbox: Option<&'a [PathBuf]>,
     /// Who asks for the run.
     pub asker: Asker,

@@ -187,7 +187,7 @@ impl Spans {
         attributes.text(names::TOOL_NAME, Some(&tool.name));
         attributes.text(names::TOOL_CALL_ID, Some(&tool.id));
         attributes.text(names::ERROR_TYPE, tool.error);
-        // Without a result it lasts as long as the run, which is no failure of the tool.
+        // Without a result it lasts as long as the run, which is not a failure of the tool.
         attributes.any(names::TOOL_ANSWERED, tool.end.is_none().then_some(false));
         self.span(
             SpanHeader {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn what_is_wrong_is_reported() {
         let error_of = |text: &str| Header::read(text.as_bytes()).unwrap_err();
         assert_eq!(error_of(""), "its header has no end");
         assert_eq!(

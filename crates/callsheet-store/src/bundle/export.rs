@@ -94,14 +94,14 @@ pub(super) fn find(
 /// Reads a store again and again: each time in a transaction of its own, or all within one.
 pub(super) trait StoreAccess {
     /// Reads once.
-    fn look<T: Send + 'static>(
+    fn transaction<T: Send + 'static>(
         &mut self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError>;
 }
 
 impl StoreAccess for &Store {
-    fn look<T: Send + 'static>(
+    fn transaction<T: Send + 'static>(
         &mut self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -113,7 +113,7 @@ impl StoreAccess for &Store {
 pub(super) struct WithinTx<'t>(pub(super) &'t mut dyn Tx);
 
 impl StoreAccess for WithinTx<'_> {
-    fn look<T: Send + 'static>(
+    fn transaction<T: Send + 'static>(
         &mut self,
         mut work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -138,7 +138,7 @@ pub(super) fn log_lines(
         take(&text)
     };
     loop {
-        let records = store.look(move |tx| records(tx, key, last))?;
+        let records = store.transaction(move |tx| records(tx, key, last))?;
         let Some(end) = records.last() else {
             break;
         };
@@ -184,7 +184,7 @@ pub(super) fn event_lines(
 ) -> Result<(), StoreError> {
     let (mut last, mut count) = (0, 0);
     loop {
-        let events = store.look(move |tx| events(tx, key, last))?;
+        let events = store.transaction(move |tx| events(tx, key, last))?;
         let Some(end) = events.last() else {
             return Ok(());
         };

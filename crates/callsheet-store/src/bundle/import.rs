@@ -129,7 +129,7 @@ fn import(
         let prompt = given.get(&bundled.run.prompt).copied();
         let prompt =
             prompt.ok_or_else(|| StoreError::unknown("prompt", bundled.run.prompt.as_str()))?;
-        if let Some(key) = known(tx, project, bundled, prompt)? {
+        if let Some(key) = key_of_same_run(tx, project, bundled, prompt)? {
             keys.insert(id, key);
             continue;
         }
@@ -175,7 +175,7 @@ fn import(
 }
 
 /// Returns the key of a run that is here already, which has to be the same in everything.
-fn known(
+fn key_of_same_run(
     tx: &mut dyn Tx,
     project: &Project,
     bundled: &BundledRun,

@@ -102,7 +102,7 @@ impl<R: Read> Read for Limited<R> {
 
 /// Unpacks all entries; none has a name that is not one of ours, so that none can lead anywhere.
 fn unpack(bytes: impl Read, visit: &mut dyn Visitor) -> Result<Contents, BundleError> {
-    let not_a_bundle = |error: io::Error| format!("it is no bundle: {error}");
+    let not_a_bundle = |error: io::Error| format!("it is not a bundle: {error}");
     let decoder = zstd::stream::Decoder::new(bytes).map_err(not_a_bundle)?;
     let mut decoder = decoder.single_frame();
     decoder.window_log_max(WINDOW).map_err(not_a_bundle)?;
@@ -117,7 +117,7 @@ fn unpack(bytes: impl Read, visit: &mut dyn Visitor) -> Result<Contents, BundleE
     // Raw, so that no header changes what another one says.
     for entry in archive.entries().map_err(not_a_bundle)?.raw(true) {
         let mut entry = entry.map_err(not_a_bundle)?;
-        let path = named(&entry)?;
+        let path = entry_name(&entry)?;
         if contents.count() == 0 && path != INDEX {
             return Err(format!("it does not begin with `{INDEX}`").into());
         }
@@ -162,9 +162,9 @@ fn unpack(bytes: impl Read, visit: &mut dyn Visitor) -> Result<Contents, BundleE
 }
 
 /// Returns the name of an entry that has a place in a bundle.
-fn named(entry: &tar::Entry<'_, impl Read>) -> Result<String, String> {
+fn entry_name(entry: &tar::Entry<'_, impl Read>) -> Result<String, String> {
     let path = entry.path_bytes();
-    let path = std::str::from_utf8(&path).map_err(|_| "a name is no UTF-8".to_owned())?;
+    let path = std::str::from_utf8(&path).map_err(|_| "a name is not UTF-8".to_owned())?;
     if entry.header().entry_type() != tar::EntryType::Regular || !is_ours(path) {
         return Err(format!(
             "`{}` has no place in a bundle",
@@ -341,7 +341,7 @@ fn prompt(
         let bytes = files
             .remove(&path)
             .ok_or_else(|| format!("`{path}` is not there"))?;
-        String::from_utf8(bytes).map_err(|_| format!("`{path}` is no UTF-8"))
+        String::from_utf8(bytes).map_err(|_| format!("`{path}` is not UTF-8"))
     };
     let rendered = take("prompt")?;
     let mut documents = <[String; 4]>::default();

@@ -56,7 +56,7 @@ impl Stream {
         let known = [Self::Meta, Self::Stdout, Self::Stderr];
         let word = row.text(at)?;
         let found = known.into_iter().find(|stream| stream.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no stream of a log")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a stream of a log")))
     }
 }
 

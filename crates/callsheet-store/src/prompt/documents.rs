@@ -185,7 +185,7 @@ fn split(joined: &[u8]) -> Result<[String; 4], String> {
     })?;
     let mut texts = <[String; 4]>::default();
     for ((name, document), text) in DOCUMENTS.iter().zip(documents).zip(&mut texts) {
-        let read = str::from_utf8(document).map_err(|_| format!("{name}: it is no UTF-8"))?;
+        let read = str::from_utf8(document).map_err(|_| format!("{name}: it is not UTF-8"))?;
         read.clone_into(text);
     }
     Ok(texts)
@@ -206,6 +206,6 @@ mod tests {
             why(b"\xff\xff\xff\xff"),
             "its documents: they are 5 and not 4"
         );
-        assert_eq!(why(b"\xff\xff\xc3\xff"), "layout: it is no UTF-8");
+        assert_eq!(why(b"\xff\xff\xc3\xff"), "layout: it is not UTF-8");
     }
 }

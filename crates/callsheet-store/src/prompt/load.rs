@@ -120,7 +120,7 @@ fn proven(
     let malformed = DOCUMENTS.iter().zip(&seal.documents);
     let malformed = malformed.filter_map(|(name, document)| {
         let error = serde_json::from_str::<IgnoredAny>(document).err()?;
-        Some(format!("{name}: it is no JSON: {error}"))
+        Some(format!("{name}: it is not JSON: {error}"))
     });
     let other = "its documents are not what was sealed".to_owned();
     Ok(Err(malformed.into_iter().next().unwrap_or(other)))

@@ -177,7 +177,7 @@ pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
     };
     let id = row.text(0)?.parse::<Id>();
     let prompt = SealedPrompt {
-        id: id.map_err(|_| row.damaged("a prompt has an id that is none"))?,
+        id: id.map_err(|_| row.damaged("a prompt has an id that is not valid"))?,
         sealed_at: row.int(1)?,
         recipe: row.text(2)?.to_owned(),
         engine: row.text(3)?.to_owned(),

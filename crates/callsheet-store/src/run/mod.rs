@@ -50,7 +50,7 @@ impl RunKind {
         let known = [Self::First, Self::Retry, Self::Continue];
         let word = row.text(at)?;
         let found = known.into_iter().find(|kind| kind.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no kind of run")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a kind of run")))
     }
 }
 
@@ -80,7 +80,7 @@ impl RunState {
         let known = [Self::Queued, Self::Running, Self::Finished];
         let word = row.text(at)?;
         let found = known.into_iter().find(|state| state.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no state of a run")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a state of a run")))
     }
 }
 

@@ -52,7 +52,7 @@ impl Store {
             let values = [(&worker).into(), until.into(), now.into(), key.into()];
             let claimed = tx.first(CLAIM, &values)?;
             let row = claimed.ok_or_else(|| StoreError::refused("a new run cannot be claimed"))?;
-            claim::made(tx, &row, &worker, "run:started").map(Ok)
+            claim::append_claimed(tx, &row, &worker, "run:started").map(Ok)
         })
         .await
     }
@@ -78,7 +78,7 @@ impl Store {
             ];
             let taken = tx.first(TAKE, &values)?;
             taken
-                .map(|row| claim::made(tx, &row, &worker, "run:taken_over"))
+                .map(|row| claim::append_claimed(tx, &row, &worker, "run:taken_over"))
                 .transpose()
         })
         .await

@@ -235,7 +235,7 @@ pub(super) fn compare(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Stor
         ("batch", BATCHES, replayed.batches),
     ];
     for (noun, sql, expected) in others {
-        named(tx, (noun, sql), expected, &mut found)?;
+        compare_named(tx, (noun, sql), expected, &mut found)?;
     }
     for (what, detail) in found {
         audit.find(what, detail);
@@ -251,7 +251,7 @@ fn gone(seq: i64) -> String {
 }
 
 /// Compares rows of a project, a name and what events say about them.
-fn named(
+fn compare_named(
     tx: &mut dyn Tx,
     (noun, sql): (&str, &str),
     mut expected: BTreeMap<Name, Said>,

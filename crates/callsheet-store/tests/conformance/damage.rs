@@ -378,7 +378,7 @@ fn a_damaged_file_is_an_error_with_its_path() {
             other => panic!("{at}: {other:?}"),
         }
     }
-    // Half of a file is no file.
+    // Half of a file is not a file.
     fs::write(place.file(), &whole[..whole.len() / 2]).unwrap();
     let verified =
         Store::open(&place.location(), Access::Read).and_then(|store| store.verify(|_| ()).wait());
@@ -393,7 +393,7 @@ fn a_file_that_is_no_store_is_left_alone() {
     let place = TestStore::sqlite();
     fs::create_dir(place.folder().join(".callsheet")).unwrap();
     let path = place.file().display().to_string();
-    let wanted = format!("{path}: this file is no database of Callsheet");
+    let wanted = format!("{path}: this file is not a database of Callsheet");
     let said = |access| {
         Store::open(&place.location(), access)
             .unwrap_err()
@@ -419,7 +419,7 @@ fn a_file_that_is_no_store_is_left_alone() {
 }
 
 #[test]
-fn values_of_wrong_types_are_told() {
+fn values_of_wrong_types_are_reported() {
     let place = TestStore::sqlite();
     let (store, ..) = filled(&place);
     drop(store);

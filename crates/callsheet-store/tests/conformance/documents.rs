@@ -110,9 +110,9 @@ fn documents_that_are_not_in_order_are_named(place: &TestStore) {
     set(&unit(&|documents| documents[1].push(0xff)));
     detail("its documents: they are 5 and not 4");
     set(&unit(&|documents| documents[3][7] = 0xc3));
-    detail("inputs: it is no UTF-8");
+    detail("inputs: it is not UTF-8");
     set(&unit(&|documents| documents[2].truncate(9)));
-    detail("layout: it is no JSON: EOF while parsing an object at line 1 column 9");
+    detail("layout: it is not JSON: EOF while parsing an object at line 1 column 9");
     set(&unit(&|documents| documents.swap(0, 1)));
     detail("its documents are not what was sealed");
     place.raw(&format!(

@@ -14,7 +14,7 @@ use crate::on_both;
 use crate::process::{Assignment, Process, tool};
 use crate::test_store::{TestStore, assert_gapless, event, findings, seqs, skip};
 
-on_both!(a_lock_of_somebody_else_is_told_and_waited_for);
+on_both!(a_lock_of_somebody_else_is_reported_and_waited_for);
 
 /// Holds what a writer needs until it is told to go.
 pub(crate) fn lock_job(assignment: &Assignment) {
@@ -34,7 +34,7 @@ pub(crate) fn lock_job(assignment: &Assignment) {
     }
 }
 
-fn a_lock_of_somebody_else_is_told_and_waited_for(place: &TestStore) {
+fn a_lock_of_somebody_else_is_reported_and_waited_for(place: &TestStore) {
     let options = Options::default().busy_timeout(Duration::from_millis(250));
     let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
     let project = store.project("demo").wait().unwrap();
@@ -144,7 +144,7 @@ fn on_small_disk(assignment: &str, size: &str) -> Option<(String, Vec<String>)> 
 }
 
 #[test]
-fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
+fn a_full_disk_is_reported_and_work_goes_on_when_there_is_room() {
     let Some((path, said)) = on_small_disk("fill", "3m") else {
         return;
     };

@@ -105,7 +105,7 @@ fn a_killed_writer_leaves_a_whole_store() {
     fs::remove_file(beside(&file, "-shm")).unwrap();
     fs::remove_file(beside(&file, "-reserve")).unwrap();
     assert_whole(&file);
-    // What a writer was about to write when it was killed is no damage.
+    // What a writer was about to write when it was killed is not damage.
     let file = left.copy();
     let mut log = fs::read(beside(&file, "-wal")).unwrap();
     let frame = log[32..32 + 24 + 4096].to_vec();
@@ -123,7 +123,7 @@ fn a_killed_writer_leaves_a_whole_store() {
 }
 
 #[test]
-fn a_damaged_log_is_told() {
+fn a_damaged_log_is_reported() {
     let left = Left::new();
     let log = fs::read(beside(&left.place.file(), "-wal")).unwrap();
     let message = "its log `callsheet.db-wal` is damaged";
@@ -172,7 +172,7 @@ fn a_damaged_log_is_told() {
 }
 
 #[test]
-fn a_database_that_is_gone_or_empty_is_told() {
+fn a_database_that_is_gone_or_empty_is_reported() {
     let left = Left::new();
     // With everything beside it, and after it was closed well.
     for is_closed in [false, true] {

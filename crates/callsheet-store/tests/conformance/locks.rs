@@ -34,7 +34,7 @@ fn sealing_does_not_wait_for_another_project() {
     sealing
         .execute("select 1 from project where name = 'busy' for update", &[])
         .unwrap();
-    // Texts that both have are no reason to wait, either.
+    // Texts that both have are not a reason to wait, either.
     prompts::seal(&store, &free, "One.");
     prompts::seal(&store, &free, "Two.");
     let (_, seal) = composed(&[("task.md", "Three.")]);
@@ -151,7 +151,7 @@ fn a_sealer_that_waits_in_a_circle_tries_again() {
 }
 
 #[test]
-fn a_statement_that_takes_too_long_or_is_cancelled_is_told() {
+fn a_statement_that_takes_too_long_or_is_cancelled_is_reported() {
     let Some(place) = TestStore::postgres() else {
         return;
     };

@@ -186,7 +186,7 @@ fn a_folder_is_made_one_level_deep_and_only_for_good() {
             "{refused}"
         );
     }
-    // What a program that died at once has left is no store to read, and one to make.
+    // What a program that died at once has left is not a store to read, and one to make.
     let empty = Location::Sqlite(folder.path().join("empty.db"));
     fs::write(empty.file().unwrap(), "").unwrap();
     let missing = Store::open(&empty, Access::Read).unwrap_err();

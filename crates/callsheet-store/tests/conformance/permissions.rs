@@ -121,7 +121,7 @@ fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
 }
 
 #[test]
-fn a_store_that_may_not_be_read_is_told() {
+fn a_store_that_may_not_be_read_is_reported() {
     let place = TestStore::sqlite();
     drop(place.open());
     chmod(&place.file(), 0o000);

@@ -45,7 +45,7 @@ fn settings_are_kept_per_project(place: &TestStore) {
         .unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "`Scope` is no name of a setting; one reads like `scope.defaultExclude`"
+        "`Scope` is not a valid name of a setting; one reads like `scope.defaultExclude`"
     );
     assert_eq!(findings(&store), []);
 }

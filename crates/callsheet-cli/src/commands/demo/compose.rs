@@ -16,7 +16,7 @@ use super::{demo_files, heading, own_project, say, write_files};
 use crate::commands::exec::{Errand, Texts};
 use crate::commands::init::{set_up, settings};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, report_losses_and_events};
 use crate::output::{Look, Output, Talk, write_file};
 use crate::project::Project;
 use crate::settings::FILE;
@@ -142,7 +142,7 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
         step.show(number + 1, &mut composed.composition, out)?;
         if let Some(seal) = composed.seal {
             let sealed = store::seal(&project, seal)?;
-            sealed.tell(out);
+            sealed.print(out);
             ids.push(sealed.id);
         }
         say(out, "\n")?;
@@ -237,7 +237,7 @@ impl Step {
         let table = report::table(&composition.manifest);
         let result = format!("{}\n\n{}", composition.plain().trim_end(), table.trim_end());
         say(out, &step_text(&heading, self.command, &result))?;
-        tell(
+        report_losses_and_events(
             composition,
             None,
             Output {

@@ -242,7 +242,7 @@ fn clones_that_publish_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_remote_that_refuses_or_is_gone_is_told() {
+fn a_remote_that_refuses_or_is_gone_is_reported() {
     let world = World::new();
     let a = world.clone("a");
     a.work("one");

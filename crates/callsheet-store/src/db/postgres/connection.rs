@@ -241,7 +241,7 @@ fn is_worth_plain(server: &Server, error: &Error) -> bool {
 /// Returns why a connection could not be made.
 fn why(server: &Server, error: Error) -> ConnectionError {
     if tls::is_handshake(&error) {
-        return ConnectionError::Tls(tls::words(&error));
+        return ConnectionError::Tls(tls::error_text(&error));
     }
     let is_bare = server.config().get_password().is_none();
     // The library has no other way to tell.

@@ -165,10 +165,10 @@ pub(super) fn store_error(store: &str, failure: &ConnectionError) -> StoreError 
     };
     let Some(db) = error.as_db_error() else {
         if is_down(error) {
-            let why = format!("cannot be reached: {}", words(error));
+            let why = format!("cannot be reached: {}", error_text(error));
             return StoreError::unavailable(store, why);
         }
-        let why = format!("an answer cannot be understood: {}", words(error));
+        let why = format!("an answer cannot be understood: {}", error_text(error));
         return StoreError::damaged(store, why);
     };
     let said = db.message().replace('\n', " ");
@@ -231,7 +231,7 @@ fn is_down(error: &Error) -> bool {
 }
 
 /// Returns what the library says and why, on one line.
-fn words(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     match error.source() {
         Some(why) => cause(&why),
         None => cause(error),

@@ -40,7 +40,7 @@ impl FileUse {
         let mut users = users();
         let count = users.get(&key).copied().unwrap_or(0);
         if count == 0 {
-            look(path, store)?;
+            refuse_leftovers(path, store)?;
         }
         users.insert(key.clone(), count + 1);
         Ok(Self(key))
@@ -81,7 +81,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 /// Refuses a file of which only leftovers are there, and closes what is there to others.
-fn look(path: &Path, store: &str) -> Result<(), StoreError> {
+fn refuse_leftovers(path: &Path, store: &str) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| folder.ends_with(FOLDER)) {
         close_to_others(folder);
     }
@@ -105,11 +105,11 @@ fn look(path: &Path, store: &str) -> Result<(), StoreError> {
     }
     match damage(path) {
         Some(why) => {
-            let wal = shown(path, "-wal");
+            let wal = file_name(path, "-wal");
             let why = format!(
                 "its log `{wal}` is damaged, so what was stored last may be lost: {why}; restore the whole folder \
                 from a backup, or remove `{wal}` and `{}` to go on without it",
-                shown(path, "-shm")
+                file_name(path, "-shm")
             );
             Err(StoreError::damaged(store, why))
         }
@@ -122,12 +122,12 @@ pub(super) fn lost(path: &Path, store: &str, what: &str, end: &str) -> StoreErro
     let why = format!(
         "the database is {what}, but `{}` beside it shows that it held a store: restore it from a backup, or remove \
         what is left of it to begin anew",
-        shown(path, end)
+        file_name(path, end)
     );
     StoreError::damaged(store, why)
 }
 
-fn shown(path: &Path, end: &str) -> String {
+fn file_name(path: &Path, end: &str) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{name}{end}")
 }

@@ -105,7 +105,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// Reads one value. Text that is no UTF-8 comes out as bytes, which nobody takes for a text.
+/// Reads one value. Text that is not UTF-8 comes out as bytes, which nobody takes for a text.
 fn value(found: ValueRef<'_>) -> Value<'static> {
     match found {
         ValueRef::Null => Value::Null,

@@ -140,7 +140,7 @@ impl File {
             return Err(match error.kind() {
                 ErrorKind::NotFound => StoreError::unknown("store", &*self.store),
                 _ => {
-                    let why = format!("cannot be opened: {}", words(&error));
+                    let why = format!("cannot be opened: {}", error_text(&error));
                     StoreError::unavailable(&self.store, why)
                 }
             });
@@ -308,7 +308,7 @@ impl File {
         }
         make_folder(folder).map_err(|error| {
             let folder = folder.display();
-            let why = format!("needs the folder `{folder}`: {}", words(&error));
+            let why = format!("needs the folder `{folder}`: {}", error_text(&error));
             StoreError::unavailable(&self.store, why)
         })
     }
@@ -319,7 +319,7 @@ impl File {
             return store_error(&self.store, error);
         }
         let why = match fs::File::open(&self.path) {
-            Err(error) => words(&error),
+            Err(error) => error_text(&error),
             Ok(_) => "its folder is read-only".to_owned(),
         };
         StoreError::unavailable(&self.store, format!("cannot be opened: {why}"))
@@ -352,7 +352,7 @@ fn uri(path: &Path) -> String {
 }
 
 /// Returns what the system says, in lower case and without its number.
-fn words(error: &std::io::Error) -> String {
+fn error_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     text.to_lowercase()

@@ -109,7 +109,7 @@ impl Frames<'_> {
             };
             match (broken, is_whole) {
                 (None, false) => broken = Some(number),
-                // What follows a broken frame is no commit where the index ends before it.
+                // What follows a broken frame is not a commit where the index ends before it.
                 (Some(broken), true) if index.is_none() && self.is_commit() => {
                     return Ok(Some(format!("frame {broken} is damaged")));
                 }
