@@ -8,7 +8,7 @@ use callsheet::profile::Profiles;
 use callsheet::recipe::FOR_TASKS;
 use callsheet::scope::{ScopeSnapshot, ScopeSources};
 use callsheet::task::{Clash, TaskStatus, clash};
-use callsheet_run::sandbox::Place;
+use callsheet_run::sandbox::WorkingDirectory;
 use callsheet_run::tasks::{Terms, meetings};
 use callsheet_run::{Resolved, document, drive};
 use callsheet_store::{Id, NewRun, Run, RunKind, RunState, Task, Wait};
@@ -61,12 +61,12 @@ impl Order {
         is_sandboxed: bool,
     ) -> Result<Resolved, Failure> {
         let profile = self.profile(project)?;
-        let told = |field: &str| run::text(profile.as_ref()?, field);
-        let named = self.runner.clone().or_else(|| told("/runner"));
+        let profile_text = |field: &str| run::text(profile.as_ref()?, field);
+        let named = self.runner.clone().or_else(|| profile_text("/runner"));
         let name = run::choose(project, named.as_deref())?;
         let runners = project.runners();
         let mut runner = runners.resolve(&name, project.root(), is_sandboxed)?;
-        if let Some(model) = self.model.clone().or_else(|| told("/model")) {
+        if let Some(model) = self.model.clone().or_else(|| profile_text("/model")) {
             runner.runner.model = Some(model);
         }
         Ok(runner)
@@ -284,9 +284,9 @@ impl Assignment<'_> {
     pub(crate) fn run(self, out: Output) -> Result<ExitCode, Failure> {
         self.check()?;
         let place = if self.order.in_place {
-            Place::Project
+            WorkingDirectory::Project
         } else {
-            Place::Worktree
+            WorkingDirectory::Worktree
         };
         let sandbox = sandbox::of(self.project, place)?;
         let mut runner = self.order.resolve(self.project, sandbox.is_some())?;

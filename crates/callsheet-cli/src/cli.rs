@@ -155,7 +155,7 @@ impl Cli {
         if let Some(folder) = &self.directory {
             if !folder.is_dir() {
                 return Err(Failure::input(format!(
-                    "`{}` is no folder",
+                    "`{}` is not a folder",
                     folder.display()
                 )));
             }

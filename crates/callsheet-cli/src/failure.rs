@@ -48,7 +48,7 @@ impl Failure {
 
     /// Makes the failure of an operation that the system refused.
     pub(crate) fn refused(what: &str, cause: &io::Error) -> Self {
-        // A reader that has seen enough is no failure.
+        // A reader that has seen enough is not a failure.
         if cause.kind() == io::ErrorKind::BrokenPipe {
             return Self::new(0, "");
         }
@@ -222,7 +222,7 @@ pub(crate) fn usage(error: clap::Error) -> ExitCode {
     // An argument can be the name of somebody's file; what is said of it is asked for again with names that can be shown.
     let args = std::env::args_os().map(|arg| one_line(&arg.to_string_lossy()));
     let error = Cli::try_parse_from(args).err().unwrap_or(error);
-    // Help that nobody reads is no failure either.
+    // Help that nobody reads is not a failure either.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { INPUT } else { 0 })
 }

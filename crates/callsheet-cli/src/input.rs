@@ -228,7 +228,7 @@ fn text(name: &str) -> Result<String, Failure> {
         let detail = format!("more than {MAX_FILE_BYTES} bytes are not read");
         return Err(Failure::input(format!("{}: {detail}", shown(name))));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::input(format!("{}: no UTF-8 text", shown(name))))
+    String::from_utf8(bytes).map_err(|_| Failure::input(format!("{}: not UTF-8 text", shown(name))))
 }
 
 /// Parses a document; a name that does not tell, or stdin, is JSON if it begins like it.

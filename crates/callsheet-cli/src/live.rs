@@ -20,7 +20,7 @@ const WAITING: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Something to print.
-enum Line {
+enum LiveLine {
     /// The line that moves, in the place of the one before.
     Moving(String),
     /// A line that stays.
@@ -30,7 +30,7 @@ enum Line {
 
 /// Lines on stderr, printed by a thread of their own.
 pub(crate) struct Lines {
-    sender: Option<SyncSender<Line>>,
+    sender: Option<SyncSender<LiveLine>>,
     printed: Receiver<()>,
     /// Whether there is a terminal that shows a line that moves.
     pub(crate) terminal: bool,
@@ -64,20 +64,20 @@ impl Lines {
 
     /// Shows a line in the place of the one before.
     pub(crate) fn moving(&self, line: String) {
-        self.print(Line::Moving(line));
+        self.print(LiveLine::Moving(line));
     }
 
     /// Prints a line that stays.
     pub(crate) fn say(&self, line: String) {
-        self.print(Line::Said(line));
+        self.print(LiveLine::Said(line));
     }
 
     /// Prints a line that somebody should read.
     pub(crate) fn note(&self, line: String) {
-        self.print(Line::Noted(line));
+        self.print(LiveLine::Noted(line));
     }
 
-    fn print(&self, line: Line) {
+    fn print(&self, line: LiveLine) {
         if let Some(lines) = &self.sender {
             // Everything is stored; what is not shown is not lost.
             let _ = lines.try_send(line);
@@ -149,7 +149,7 @@ impl Watcher for Live {
 }
 
 /// Prints lines until there are no more, and takes the one that moves away.
-fn print(lines: &Receiver<Line>, out: Output) {
+fn print(lines: &Receiver<LiveLine>, out: Output) {
     let mut shown = false;
     let clear = |shown: &mut bool| {
         if std::mem::take(shown) {
@@ -158,15 +158,15 @@ fn print(lines: &Receiver<Line>, out: Output) {
     };
     for line in lines {
         match line {
-            Line::Moving(line) => {
+            LiveLine::Moving(line) => {
                 print_moving(&line);
                 shown = true;
             }
-            Line::Said(line) => {
+            LiveLine::Said(line) => {
                 clear(&mut shown);
                 out.say(&line);
             }
-            Line::Noted(line) => {
+            LiveLine::Noted(line) => {
                 clear(&mut shown);
                 out.note(&line);
             }

@@ -179,7 +179,7 @@ impl InputArgs {
                 )));
             }
             if !std::path::Path::new(folder).is_dir() {
-                return Err(Failure::input(format!("`{folder}` is no folder")));
+                return Err(Failure::input(format!("`{folder}` is not a folder")));
             }
             document.set("--prompts-dir", "prompts_dir", from_here(folder)?.into());
         }
@@ -266,7 +266,7 @@ pub(crate) fn from_here(folder: &str) -> Result<String, Failure> {
 }
 
 /// Says what a composition lost and what happened, on stderr or into a file.
-pub(crate) fn tell(
+pub(crate) fn report_losses_and_events(
     composition: &Composition,
     events_file: Option<&std::path::Path>,
     out: Output,
@@ -286,7 +286,7 @@ pub(crate) fn tell(
         None => {
             let omissions = &composition.manifest.omissions;
             let events = composition.events.iter();
-            for event in events.filter(|event| !report::is_told(event, omissions)) {
+            for event in events.filter(|event| !report::is_among_omissions(event, omissions)) {
                 out.warn(&format!("{}: {}", event.kind, event.message()));
             }
             Ok(())

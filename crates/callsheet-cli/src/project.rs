@@ -23,7 +23,7 @@ pub(crate) struct Project {
     pub(crate) settings: Settings,
     preference: Preference,
     /// The recipes of the project that stand in the place of built-in ones, and were told of.
-    told: Mutex<BTreeSet<String>>,
+    reported: Mutex<BTreeSet<String>>,
 }
 
 /// What is taken where the project has a recipe of the name of a built-in one, and where that is told.
@@ -39,7 +39,7 @@ impl Project {
         let root = find_root(named)?;
         let settings_text = settings_text(&root)?.unwrap_or_default();
         let settings = Settings::parse(&settings_text, FILE)?;
-        // A variable that is no text cannot be one of ours.
+        // A variable that is not text cannot be one of ours.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -48,7 +48,7 @@ impl Project {
             root,
             settings,
             preference,
-            told: Mutex::default(),
+            reported: Mutex::default(),
         };
         project.refuse_unknown_recipes()?;
         Ok(project)
@@ -73,7 +73,7 @@ impl Project {
             root: root.to_owned(),
             settings: self.settings.clone(),
             preference: self.preference,
-            told: Mutex::default(),
+            reported: Mutex::default(),
         }
     }
 
@@ -126,8 +126,8 @@ impl Project {
             return Ok(recipe::find(name, None)?);
         }
         let found = recipe::find(name, Some(&self.open()?))?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if found.is_shadow() && told.insert(name.to_owned()) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_shadow() && reported.insert(name.to_owned()) {
             let home = found.home();
             self.preference.out.warn(&format!(
                 "`{home}` stands in the place of the built-in recipe `{name}`; `--built-in` takes that one"
@@ -203,7 +203,7 @@ pub(crate) fn find_root(named: Option<&Path>) -> Result<PathBuf, Failure> {
         let root = here.join(named);
         if !root.is_dir() {
             return Err(Failure::input(format!(
-                "`{}` is no folder",
+                "`{}` is not a folder",
                 named.display()
             )));
         }

@@ -187,7 +187,7 @@ pub(crate) fn redactions(redactions: &[Redaction], out: Output) {
 }
 
 /// Tells whether an event is about something that is told as an omission, too.
-pub(crate) fn is_told(event: &Event, omissions: &[Omission]) -> bool {
+pub(crate) fn is_among_omissions(event: &Event, omissions: &[Omission]) -> bool {
     let fact = |name: &str| event.payload.get(name).and_then(Value::as_str);
     let (reason, name) = match event.kind.as_str() {
         "template:missing" => (Reason::NoValue, fact("name")),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callsheet_run::sandbox::{Mode, Place, decide, support};
+use callsheet_run::sandbox::{Mode, WorkingDirectory, decide, support};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -61,9 +61,12 @@ impl Settings {
 }
 
 /// Returns what an agent may write beside what every one may, if it is to be in the sandbox.
-pub(crate) fn of(project: &Project, place: Place) -> Result<Option<Vec<PathBuf>>, Failure> {
+pub(crate) fn of(
+    project: &Project,
+    directory: WorkingDirectory,
+) -> Result<Option<Vec<PathBuf>>, Failure> {
     let settings = &project.settings.sandbox;
-    let is_on = decide(settings.mode, place, support()).map_err(|error| {
+    let is_on = decide(settings.mode, directory, support()).map_err(|error| {
         let hint = |failure: Failure, way: &&str| failure.hint(*way);
         WAYS_OUT.iter().fold(Failure::from(error), hint)
     })?;

@@ -36,7 +36,7 @@ fn location(project: &Project) -> Result<Location, Failure> {
     match &project.settings.store {
         // Whatever else it is may hold a password.
         Some(address) if !address.is_server() => {
-            Err(Failure::input("the address of the store is no `postgres://`").hint(hint))
+            Err(Failure::input("the address of the store is not a `postgres://` URL").hint(hint))
         }
         Some(address) => {
             let location = address.location();
@@ -195,7 +195,7 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     /// Says the id.
-    pub(crate) fn tell(self, out: Output) {
+    pub(crate) fn print(self, out: Output) {
         let before = if self.new { "" } else { "already " };
         out.say(&format!("{before}sealed {}", self.id));
     }
@@ -215,8 +215,8 @@ impl Opened {
     }
 
     /// Returns where the runs are kept; `home` is the directory of what the program keeps for the project.
-    pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::Place<'a> {
-        drive::Place {
+    pub(crate) fn runs<'a>(&'a self, home: &'a Path) -> drive::RunStore<'a> {
+        drive::RunStore {
             store: &self.store,
             project: &self.project,
             home,

@@ -36,7 +36,8 @@ impl Target {
         }
         if !could_be_id(name) {
             let cause = std::fs::metadata(path).err();
-            let cause = cause.map_or_else(|| "is no file".to_owned(), |cause| cause_text(&cause));
+            let cause =
+                cause.map_or_else(|| "is not a file".to_owned(), |cause| cause_text(&cause));
             return Err(Failure::input(format!("{name}: {cause}")));
         }
         let Some(opened) = store::open_if_there(project)? else {
@@ -60,7 +61,7 @@ impl Target {
             let bytes = std::fs::read(path)
                 .map_err(|cause| Failure::input(format!("{shown}: {}", cause_text(&cause))))?;
             let text = String::from_utf8(bytes);
-            let text = text.map_err(|_| Failure::input(format!("{shown}: no UTF-8 text")))?;
+            let text = text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
             return Ok(Self::Text(text));
         };
         let bundle = Bundle::read(&shown.to_string(), file).map_err(not_a_bundle)?;

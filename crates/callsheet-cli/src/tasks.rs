@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use callsheet_run::sandbox::{Place, Sandbox};
+use callsheet_run::sandbox::{Sandbox, WorkingDirectory};
 use callsheet_run::tasks::{self as observed, TaskRun, TaskState, Terms, View, Waiting};
 use callsheet_run::workspace::{Site, Wanted, Workspace, result_ref};
 use callsheet_run::{Interrupts, document, drive};
@@ -234,9 +234,9 @@ pub(crate) fn check_sandbox(
     in_place: bool,
 ) -> Result<Option<Sandbox>, Failure> {
     let place = if in_place {
-        Place::Project
+        WorkingDirectory::Project
     } else {
-        Place::Worktree
+        WorkingDirectory::Worktree
     };
     let given = sandbox::of(project, place)?;
     Ok(given.map(|given| {

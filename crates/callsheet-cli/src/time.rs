@@ -54,7 +54,7 @@ pub(crate) fn parse(text: &str, now: i64) -> Result<i64, Failure> {
     let stamp = time.and_then(|time| time.to_zoned(TimeZone::UTC));
     let stamp = stamp.map(|time| time.timestamp().as_millisecond());
     stamp.map_err(|_| {
-        Failure::input(format!("`{text}` is no time")).hint(
+        Failure::input(format!("`{text}` is not a valid time")).hint(
             "write a span such as `7d` or `12h`, a day such as `2026-11-01`, or `2026-11-01T18:30`",
         )
     })

@@ -80,7 +80,7 @@ impl<'a> Journey<'a> {
                 travel::unpack(repository, home, &parcel, &stored.bundle)?
             }
         };
-        tell(&delivery, out);
+        print_delivery(&delivery, out);
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl<'a> Journey<'a> {
             Some(remote) => {
                 let delivery =
                     travel::publish_to_remote(repository, &parcel, &remote, owns_newest)?;
-                tell(&delivery, out);
+                print_delivery(&delivery, out);
             }
             None => while !self.put(&parcel, owns_newest, out)? {},
         }
@@ -119,7 +119,7 @@ impl<'a> Journey<'a> {
             None => None,
         };
         if let Some(delivery) = delivery {
-            tell(&delivery, out);
+            print_delivery(&delivery, out);
         }
         let Some(bundle) = travel::pack(repository, parcel)? else {
             return Ok(true);
@@ -163,7 +163,7 @@ fn note(ground: &Ground, task: Id) -> PathBuf {
 }
 
 /// Says what somebody may have to look at.
-fn tell(delivery: &Delivery, out: Output) {
+fn print_delivery(delivery: &Delivery, out: Output) {
     match &delivery.branch {
         Tip::Replaced { lost } => out.note(&format!(
             "another machine had gone another way with this task; its work is kept on `{lost}`"

@@ -49,7 +49,7 @@ fn pages() -> Vec<String> {
 
 /// What a page tells a reader to do, in order.
 #[derive(Debug, PartialEq)]
-enum Part {
+enum Instruction {
     /// Start over in a new folder of this kind.
     Project { line: usize, kind: String },
     /// Write a file.
@@ -59,9 +59,9 @@ enum Part {
 }
 
 /// Takes the parts out of a page; a problem names its line.
-fn parts(page: &str) -> Result<Vec<Part>, String> {
+fn instructions(page: &str) -> Result<Vec<Instruction>, String> {
     let lines: Vec<&str> = page.lines().collect();
-    let mut parts = Vec::new();
+    let mut instructions = Vec::new();
     let mut named = None;
     let mut at = 0;
     while at < lines.len() {
@@ -69,7 +69,7 @@ fn parts(page: &str) -> Result<Vec<Part>, String> {
         at += 1;
         if let Some(kind) = comment(line, "project") {
             let kind = kind.to_owned();
-            parts.push(Part::Project { line: at, kind });
+            instructions.push(Instruction::Project { line: at, kind });
         } else if let Some(path) = comment(line, "file") {
             named = Some(path.to_owned());
         } else if let Some(fence) = fence(line) {
@@ -77,7 +77,7 @@ fn parts(page: &str) -> Result<Vec<Part>, String> {
             let end = lines[first..].iter().position(|line| *line == fence);
             let end = first + end.ok_or(format!("{first}: the block has no end"))?;
             at = end + 1;
-            parts.extend(block(
+            instructions.extend(block(
                 &line[fence.len()..],
                 first,
                 &lines[first..end],
@@ -85,7 +85,7 @@ fn parts(page: &str) -> Result<Vec<Part>, String> {
             ));
         }
     }
-    Ok(parts)
+    Ok(instructions)
 }
 
 fn comment<'a>(line: &'a str, key: &str) -> Option<&'a str> {
@@ -98,10 +98,10 @@ fn fence(line: &str) -> Option<&str> {
     (len >= 3).then(|| &line[..len])
 }
 
-fn block(kind: &str, first: usize, lines: &[&str], named: Option<String>) -> Option<Part> {
+fn block(kind: &str, first: usize, lines: &[&str], named: Option<String>) -> Option<Instruction> {
     if kind == "console" {
         let lines = lines.iter().map(ToString::to_string).collect();
-        return Some(Part::Console { first, lines });
+        return Some(Instruction::Console { first, lines });
     }
     let heading = lines
         .first()
@@ -112,7 +112,7 @@ fn block(kind: &str, first: usize, lines: &[&str], named: Option<String>) -> Opt
         None => (named?, lines),
     };
     let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
-    Some(Part::File { path, text })
+    Some(Instruction::File { path, text })
 }
 
 /// A command with what it should print.
@@ -236,7 +236,7 @@ const SERVER_OF_PAGES: &str = "postgres://ada:secret@db.example.com";
 const DATABASE: &str = "callsheet";
 
 /// The folder that the blocks of a page run in.
-struct Place {
+struct PageFolder {
     folder: TempDir,
     ids: Ids,
     /// Where the reader is by now, below the folder.
@@ -247,9 +247,9 @@ struct Place {
     server: Option<String>,
 }
 
-impl Place {
+impl PageFolder {
     fn new(kind: &str) -> Result<Self, String> {
-        let place = Self {
+        let folder = Self {
             folder: tempfile::tempdir().unwrap(),
             ids: Ids::new(),
             cwd: PathBuf::new(),
@@ -259,12 +259,12 @@ impl Place {
         match kind {
             "empty" | "postgres" => {}
             "demo" => {
-                let (_, code) = place.run("callsheet demo --compose .", 0);
+                let (_, code) = folder.run("callsheet demo --compose .", 0);
                 assert_eq!(code, 0, "`callsheet demo --compose .` makes the project");
             }
             other => return Err(format!("no project of kind `{other}`")),
         }
-        Ok(place)
+        Ok(folder)
     }
 
     /// Does what concerns all that follows: `cd` and `export`, alone on their line.
@@ -325,7 +325,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PageFolder {
     fn drop(&mut self) {
         if let Some(server) = &self.server {
             drop_database(server);
@@ -374,34 +374,34 @@ struct Update {
 
 fn run_page(name: &str, page: &str) -> Outcome {
     let mut outcome = Outcome::default();
-    let mut place = None;
-    let parts = parts(page).unwrap_or_else(|problem| {
+    let mut folder = None;
+    let instructions = instructions(page).unwrap_or_else(|problem| {
         outcome.problems.push(format!("{name}:{problem}"));
         Vec::new()
     });
-    for part in parts {
-        let result = match part {
-            Part::Project { kind, .. }
+    for instruction in instructions {
+        let result = match instruction {
+            Instruction::Project { kind, .. }
                 if kind == "postgres" && std::env::var_os(SERVER).is_none() =>
             {
                 skip(name);
                 return outcome;
             }
-            Part::Project { line, kind } => Place::new(&kind)
-                .map(|new| place = Some(new))
+            Instruction::Project { line, kind } => PageFolder::new(&kind)
+                .map(|new| folder = Some(new))
                 .map_err(|problem| format!("{name}:{line}: {problem}")),
-            Part::File { path, text } => match &place {
-                Some(place) => {
-                    place.write(&path, &text);
+            Instruction::File { path, text } => match &folder {
+                Some(folder) => {
+                    folder.write(&path, &text);
                     Ok(())
                 }
                 None => Err(format!(
                     "{name}: the file `{path}` stands before any project"
                 )),
             },
-            Part::Console { first, lines } => {
+            Instruction::Console { first, lines } => {
                 outcome.blocks += 1;
-                run_block(place.as_mut(), first, &lines)
+                run_block(folder.as_mut(), first, &lines)
                     .map(|update| outcome.updates.extend(update))
                     .map_err(|problem| format!("{name}:{first}: {problem}"))
             }
@@ -413,29 +413,29 @@ fn run_page(name: &str, page: &str) -> Outcome {
 
 /// Runs a block; returns what to change, if it differs.
 fn run_block(
-    place: Option<&mut Place>,
+    folder: Option<&mut PageFolder>,
     first: usize,
     lines: &[String],
 ) -> Result<Option<Update>, String> {
-    let place = place.ok_or("no project is chosen before this block")?;
+    let folder = folder.ok_or("no project is chosen before this block")?;
     let steps = steps(lines)?;
     let mut complaint = String::new();
     let mut update = Vec::new();
     let mut last = 0;
     for (nth, step) in steps.iter().enumerate() {
-        let command = replaced(&step.command, place.ids.iter());
-        let (text, code) = if place.turn(&command) {
+        let command = replaced(&step.command, folder.ids.iter());
+        let (text, code) = if folder.turn(&command) {
             (String::new(), 0)
         } else {
-            place.run(&command, last)
+            folder.run(&command, last)
         };
         let actual: Vec<&str> = text.lines().collect();
         update.extend(format!("$ {}", step.command).lines().map(str::to_owned));
-        if let Some(ids) = agree(&step.expected, &actual, &place.ids) {
+        if let Some(ids) = agree(&step.expected, &actual, &folder.ids) {
             update.extend(step.expected.iter().cloned());
-            place.ids = ids;
+            folder.ids = ids;
         } else {
-            let known = place.ids.iter().map(|(of_page, given)| (given, of_page));
+            let known = folder.ids.iter().map(|(of_page, given)| (given, of_page));
             update.extend(replaced(&text, known).lines().map(str::to_owned));
             // Writing to a string cannot fail.
             let _ = write!(complaint, "`{}` printed\n{text}\n", step.command);

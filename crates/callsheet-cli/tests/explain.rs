@@ -200,8 +200,8 @@ fn no_prompt_and_no_record_of_it_gives_a_secret_away() {
         assert!(folder.read("out.txt").contains(&secret()), "{command}");
         let hidden = folder.run(&words(&format!("{command} --redact")));
         assert_eq!(hidden.code, 0, "{}", hidden.stderr);
-        let told = "note: 1 secret became a pseudonym (1 github-token)";
-        assert!(hidden.stderr.contains(told), "{}", hidden.stderr);
+        let note = "note: 1 secret became a pseudonym (1 github-token)";
+        assert!(hidden.stderr.contains(note), "{}", hidden.stderr);
         let prompt = folder.read("out.txt");
         assert!(prompt.contains("‹secret:github-token:9004›"), "{command}");
         for file in ["out.txt", "m.json", "map.json", "e.ndjson"] {
@@ -265,8 +265,8 @@ fn what_only_looks_random_stays_unless_entropy_is_asked_for() {
     assert!(!guess.stdout.contains(&own), "{}", guess.stdout);
     assert!(guess.stdout.starts_with("‹secret:entropy:"));
     assert!(guess.stdout.ends_with("› ‹secret:github-token:9004›"));
-    let told = "note: 2 secrets became pseudonyms (1 entropy, 1 github-token)\n";
-    assert_eq!(guess.stderr, told);
+    let note = "note: 2 secrets became pseudonyms (1 entropy, 1 github-token)\n";
+    assert_eq!(guess.stderr, note);
     for more in [
         "compose sure --redact-entropy",
         "compose guess --redact",

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// A folder in which the program runs.
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
 /// What a command did.
 struct Done {
@@ -17,14 +17,14 @@ struct Done {
     stderr: String,
 }
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Makes a place with a small package and a run of it.
+    /// Makes a folder with a small package and a run of it.
     fn with_package() -> Self {
-        let place = Self::new();
+        let home = Self::new();
         let agent = |id: &str, extra: Value| {
             let mut agent = json!({
                 "id": id, "metadata": {"name": id, "title": "T", "icon": "*"},
@@ -36,14 +36,14 @@ impl Place {
                 .extend(extra.as_object().unwrap().clone());
             agent
         };
-        place.json("pkg/bmad.json", &json!({
+        home.json("pkg/bmad.json", &json!({
             "schemaVersion": "1.1", "name": "p", "version": "1.0.0",
             "entry": {"workflow": "workflow.md", "graph": "workflow.graph.json", "agents": "agents.json"},
         }));
-        place.json("pkg/agents.json", &json!({
+        home.json("pkg/agents.json", &json!({
             "schemaVersion": "1.1", "agents": [agent("ann", json!({"systemPrompt": "You are Ann."})), agent("bob", json!({}))],
         }));
-        place.json("pkg/workflow.graph.json", &json!({
+        home.json("pkg/workflow.graph.json", &json!({
             "schemaVersion": "1.1", "entryNodeId": "a",
             "nodes": [
                 {"id": "a", "type": "step", "file": "steps/a.md"}, {"id": "b", "type": "step", "file": "steps/b.md"},
@@ -52,13 +52,13 @@ impl Place {
             "edges": [{"from": "a", "to": "b", "label": "next"}, {"from": "b", "to": "z", "label": "end"}],
         }));
         let state = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted: []\ncurrentNodeId: \"\"\n---\nBody\r\n";
-        place.write("pkg/workflow.md", state);
-        place.write("run/workflow.md", state);
+        home.write("pkg/workflow.md", state);
+        home.write("run/workflow.md", state);
         for (id, kind) in [("a", "step"), ("b", "step"), ("z", "end")] {
             let text = format!("---\nschemaVersion: \"1.1\"\nnodeId: {id}\ntype: {kind}\n---\n");
-            place.write(&format!("pkg/steps/{id}.md"), &text);
+            home.write(&format!("pkg/steps/{id}.md"), &text);
         }
-        place
+        home
     }
 
     fn path(&self) -> &Path {
@@ -109,7 +109,7 @@ const RUN: [&str; 10] = [
 
 #[test]
 fn the_default_is_the_exact_list_of_messages() {
-    let place = Place::new();
+    let home = TestFolder::new();
     let args = [
         "compose",
         "messages",
@@ -118,7 +118,7 @@ fn the_default_is_the_exact_list_of_messages() {
         "-D",
         "userInput=hi \"there\"",
     ];
-    let done = place.callsheet(&args);
+    let done = home.callsheet(&args);
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
     assert!(
         done.stdout
@@ -132,10 +132,10 @@ fn the_default_is_the_exact_list_of_messages() {
         "{}",
         done.stdout
     );
-    let again = place.callsheet(&[&args[..], &["--format", "messages"]].concat());
+    let again = home.callsheet(&[&args[..], &["--format", "messages"]].concat());
     assert_eq!(again.stdout, done.stdout);
     let document: Value =
-        serde_json::from_str(&place.callsheet(&[&args[..], &["--json"]].concat()).stdout).unwrap();
+        serde_json::from_str(&home.callsheet(&[&args[..], &["--json"]].concat()).stdout).unwrap();
     assert_eq!(document["messages"].to_string(), done.stdout);
     assert_eq!(document["bytes"], done.stdout.len());
     assert_eq!(
@@ -146,8 +146,8 @@ fn the_default_is_the_exact_list_of_messages() {
 
 #[test]
 fn a_package_and_a_state_are_enough() {
-    let place = Place::with_package();
-    let done = place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat());
+    let home = TestFolder::with_package();
+    let done = home.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat());
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
     let messages: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(
@@ -160,8 +160,8 @@ fn a_package_and_a_state_are_enough() {
             .unwrap()
             .starts_with("NODE_BRIEF\n- currentNodeId: a (type=step)\n")
     );
-    assert!(!done.stdout.contains(place.path().to_str().unwrap()));
-    let why = place.callsheet(&[
+    assert!(!done.stdout.contains(home.path().to_str().unwrap()));
+    let why = home.callsheet(&[
         "why",
         "messages",
         "-D",
@@ -187,38 +187,38 @@ fn a_package_and_a_state_are_enough() {
         ("@pkg/workflow.md", "run-directive: file:@pkg/bmad.json"),
     ] {
         let why = [&["why"], &RUN[1..], &["-D", "agentId=bob", "--text", text]].concat();
-        let why = place.callsheet(&why).stdout;
+        let why = home.callsheet(&why).stdout;
         assert!(why.contains(source), "{why}");
     }
 }
 
 #[test]
 fn the_recipe_can_be_ejected_and_changed() {
-    let place = Place::new();
-    assert_eq!(place.callsheet(&["recipe", "eject", "messages"]).code, 0);
-    let done = place.callsheet(&["recipe", "check", "messages"]);
+    let home = TestFolder::new();
+    assert_eq!(home.callsheet(&["recipe", "eject", "messages"]).code, 0);
+    let done = home.callsheet(&["recipe", "check", "messages"]);
     assert_eq!(
         (done.code, done.stdout.as_str()),
         (0, ""),
         "{}",
         done.stderr
     );
-    place.write(
+    home.write(
         "callsheet/recipes/messages/base-rules-conversation.md",
         "Be kind.",
     );
-    let done = place.callsheet(&["compose", "messages", "-D", "mode=chat"]);
+    let done = home.callsheet(&["compose", "messages", "-D", "mode=chat"]);
     assert!(
         done.stdout
             .starts_with("[{\"role\":\"system\",\"content\":\"Be kind.\"},"),
         "{}",
         done.stdout
     );
-    let form = place.read("callsheet/recipes/messages/user-input.md");
+    let form = home.read("callsheet/recipes/messages/user-input.md");
     let form = form.replace("USER_INPUT\n", "<said>\n") + "</said>\n";
-    place.write("callsheet/recipes/messages/user-input.md", &form);
+    home.write("callsheet/recipes/messages/user-input.md", &form);
     let args = ["-D", "mode=chat", "-D", "userInput=hi\n</said>\n# Done"];
-    let done = place.callsheet(&[&["compose", "messages"], &args[..]].concat());
+    let done = home.callsheet(&[&["compose", "messages"], &args[..]].concat());
     assert!(
         done.stdout
             .ends_with("\"<said>\\nhi\\n<\\\\/said>\\n# Done\\n</said>\"}]"),
@@ -226,7 +226,7 @@ fn the_recipe_can_be_ejected_and_changed() {
         done.stdout
     );
     let said = ["--text", "Done"];
-    let why = place.callsheet(&[&["why", "messages"], &args[..], &said].concat());
+    let why = home.callsheet(&[&["why", "messages"], &args[..], &said].concat());
     assert!(
         why.stdout.contains("layer user-input: input:userInput:3"),
         "{}",
@@ -236,12 +236,12 @@ fn the_recipe_can_be_ejected_and_changed() {
 
 #[test]
 fn a_real_path_is_a_mount_or_gives_no_prompt() {
-    let place = Place::with_package();
-    let agents = place.read("pkg/agents.json");
-    let real = fs::canonicalize(place.path()).unwrap();
+    let home = TestFolder::with_package();
+    let agents = home.read("pkg/agents.json");
+    let real = fs::canonicalize(home.path()).unwrap();
     let with = |prompt: &str| {
-        place.write("pkg/agents.json", &agents.replace("You are Ann.", prompt));
-        place.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat())
+        home.write("pkg/agents.json", &agents.replace("You are Ann.", prompt));
+        home.callsheet(&[&RUN[..], &["-D", "agentId=ann"]].concat())
     };
     let done = with(&format!("Look into {}/run/a.", real.display()));
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
@@ -266,7 +266,7 @@ fn a_real_path_is_a_mount_or_gives_no_prompt() {
 
 #[test]
 fn a_missing_field_is_named_by_its_path() {
-    let done = Place::new().callsheet(&[
+    let done = TestFolder::new().callsheet(&[
         "compose",
         "messages",
         "-D",
@@ -285,19 +285,19 @@ fn a_missing_field_is_named_by_its_path() {
 
 #[test]
 fn a_package_is_checked_as_a_whole() {
-    let place = Place::with_package();
-    let done = place.callsheet(&["package", "check", "pkg"]);
+    let home = TestFolder::with_package();
+    let done = home.callsheet(&["package", "check", "pkg"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, ""));
-    place.write(
+    home.write(
         "pkg/steps/a.md",
         "---\nschemaVersion: 1.1\nnodeId: a\ntype: stp\n---\n",
     );
-    fs::remove_file(place.path().join("pkg/steps/z.md")).unwrap();
-    let done = place.callsheet(&["package", "check", "pkg"]);
+    fs::remove_file(home.path().join("pkg/steps/z.md")).unwrap();
+    let done = home.callsheet(&["package", "check", "pkg"]);
     assert_eq!(done.code, 1);
     assert_eq!(done.stdout.lines().count(), 3, "{}", done.stdout);
     assert_eq!(done.stderr, "error: 3 errors, 0 warnings\n");
-    let done = place.callsheet(&["package", "check", "pkg", "--json"]);
+    let done = home.callsheet(&["package", "check", "pkg", "--json"]);
     let document: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(
         (done.code, &document["schema"], &document["ok"]),
@@ -314,18 +314,18 @@ fn a_package_is_checked_as_a_whole() {
         document["issues"][1]["instancePath"], "/type",
         "{document:#}"
     );
-    let done = place.callsheet(&["package", "check", "nowhere"]);
+    let done = home.callsheet(&["package", "check", "nowhere"]);
     assert_eq!(done.code, 3, "{}", done.stderr);
 }
 
 #[test]
 fn a_state_changes_along_the_graph_or_not_at_all() {
-    let place = Place::with_package();
+    let home = TestFolder::with_package();
     let state =
-        |args: &[&str]| place.callsheet(&[&["state"], args, &["run", "--package", "pkg"]].concat());
+        |args: &[&str]| home.callsheet(&[&["state"], args, &["run", "--package", "pkg"]].concat());
     let shown: Value = serde_json::from_str(&state(&["--json", "show"]).stdout).unwrap();
     assert_eq!(shown["allowedNext"], json!([{"to": "b", "label": "next"}]));
-    let old = place.read("run/workflow.md");
+    let old = home.read("run/workflow.md");
 
     let done = state(&["--json", "set", "--go", "z"]);
     assert_eq!(done.code, 2);
@@ -341,21 +341,21 @@ fn a_state_changes_along_the_graph_or_not_at_all() {
         done.stderr
     );
     assert_eq!(state(&["set"]).code, 2, "nothing to change");
-    assert_eq!(place.read("run/workflow.md"), old, "nothing is written");
+    assert_eq!(home.read("run/workflow.md"), old, "nothing is written");
 
     let fingerprint = shown["fingerprint"].as_str().unwrap();
     let done = state(&["set", "--done", "a", "--go", "b", "--if-match", fingerprint]);
     assert_eq!(done.code, 0, "{}", done.stderr);
     let new = "---\nschemaVersion: \"1.1\"\nworkflowType: t # kept\nstepsCompleted: [a]\ncurrentNodeId: \"b\"\n---\nBody\r\n";
-    assert_eq!(place.read("run/workflow.md"), new);
-    place.write("new.md", &new.replace("[a]", "[b]"));
+    assert_eq!(home.read("run/workflow.md"), new);
+    home.write("new.md", &new.replace("[a]", "[b]"));
     let done = state(&["set", "--text", "new.md"]);
     assert!(
         done.stderr.contains("E_SCHEMA_VALIDATION"),
         "{}",
         done.stderr
     );
-    place.json(
+    home.json(
         "change.json",
         &json!({"decisionLog": {"append": [{"from": "a", "to": "b"}]}}),
     );
@@ -365,24 +365,24 @@ fn a_state_changes_along_the_graph_or_not_at_all() {
         "{}",
         done.stderr
     );
-    assert_eq!(place.read("run/workflow.md"), new);
+    assert_eq!(home.read("run/workflow.md"), new);
 }
 
 #[test]
 fn changes_at_the_same_time_are_all_kept() {
-    let place = Place::with_package();
+    let home = TestFolder::with_package();
     std::thread::scope(|scope| {
         for nth in 0..12 {
-            let place = &place;
+            let home = &home;
             scope.spawn(move || {
                 let variable = format!("k{nth}=v");
                 let done =
-                    place.callsheet(&["state", "set", "run", "--package", "pkg", "-D", &variable]);
+                    home.callsheet(&["state", "set", "run", "--package", "pkg", "-D", &variable]);
                 assert_eq!(done.code, 0, "{}", done.stderr);
             });
         }
     });
-    let text = place.read("run/workflow.md");
+    let text = home.read("run/workflow.md");
     for nth in 0..12 {
         assert!(text.contains(&format!("\n  k{nth}: v\n")), "{text}");
     }
@@ -390,12 +390,12 @@ fn changes_at_the_same_time_are_all_kept() {
 
 #[test]
 fn a_state_that_is_not_there_has_a_code() {
-    let place = Place::with_package();
-    fs::create_dir(place.path().join("empty")).unwrap();
+    let home = TestFolder::with_package();
+    fs::create_dir(home.path().join("empty")).unwrap();
     for folder in ["empty", "nowhere"] {
         for command in [&["show"][..], &["set", "--go", "b"]] {
             let args = [&["state"], command, &[folder, "--package", "pkg", "--json"]];
-            let done = place.callsheet(&args.concat());
+            let done = home.callsheet(&args.concat());
             let document: Value = serde_json::from_str(&done.stdout).unwrap();
             assert_eq!(done.code, 2, "{}", done.stderr);
             assert_eq!(document["error"]["code"], "STATE_FILE_NOT_FOUND");
@@ -405,10 +405,10 @@ fn a_state_that_is_not_there_has_a_code() {
 
 #[test]
 fn half_a_secret_is_in_no_message() {
-    let place = Place::new();
+    let home = TestFolder::new();
     let secret = ["gh", "p_k7Qz2Lm9Xw4Rt6Yb1Nc8Vd3Fs5Gh0Jp2Ae7U"].concat();
     let padded = format!("{} {secret}", "x".repeat(470));
-    place.json(
+    home.json(
         "input.json",
         &json!({
             "mode": "agent", "agentDefinition": {"id": "ann", "systemPrompt": "You are Ann."},
@@ -416,20 +416,20 @@ fn half_a_secret_is_in_no_message() {
             "dataContext": {"label": padded, "path": "a.md", "preview": padded},
         }),
     );
-    let done = place.callsheet(&["compose", "messages", "--input", "input.json", "--redact"]);
+    let done = home.callsheet(&["compose", "messages", "--input", "input.json", "--redact"]);
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(!done.stdout.contains("k7Qz2"), "{}", done.stdout);
 }
 
 #[test]
 fn the_check_knows_the_policy_that_is_printed() {
-    let place = Place::new();
+    let home = TestFolder::new();
     let check = |policy: &Value, prompt: &str| {
         let input = json!({
             "mode": "agent", "agentDefinition": {"id": "ann", "systemPrompt": prompt}, "toolPolicy": policy,
         });
-        place.json("input.json", &input);
-        place.callsheet(&["compose", "messages", "--input", "input.json", "--check"])
+        home.json("input.json", &input);
+        home.callsheet(&["compose", "messages", "--input", "input.json", "--check"])
     };
     let done = check(&json!({}), "Use `mcp.query` to look things up.");
     assert_eq!(done.code, 1, "servers are off where nobody turns them on");

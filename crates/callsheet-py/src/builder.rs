@@ -27,17 +27,17 @@ type Pairs = Vec<(String, String)>;
 #[derive(Debug)]
 pub(crate) struct Builder {
     inner: Mutex<PromptBuilder>,
-    memory: Told,
-    rules: Told,
+    memory: Answer,
+    rules: Answer,
     project_id: String,
     prompts_dir: Option<PathBuf>,
 }
 
 /// What a manager of Python said last.
 #[derive(Clone, Debug)]
-struct Told(Arc<Mutex<Result<Option<String>, Error>>>);
+struct Answer(Arc<Mutex<Result<Option<String>, Error>>>);
 
-impl Told {
+impl Answer {
     fn nothing() -> Self {
         Self(Arc::new(Mutex::new(Ok(None))))
     }
@@ -54,13 +54,13 @@ impl Told {
     }
 }
 
-impl MemorySource for Told {
+impl MemorySource for Answer {
     fn project_context(&self, _: &str) -> Result<Option<ProjectContext>, Error> {
         Ok(self.said()?.as_deref().map(ProjectContext::text))
     }
 }
 
-impl RuleSource for Told {
+impl RuleSource for Answer {
     fn rules(&self, _: Option<&str>, _: &str) -> Result<Option<String>, Error> {
         self.said()
     }
@@ -100,7 +100,7 @@ impl Builder {
 impl Builder {
     #[new]
     fn new(project_id: String, prompts_dir: Option<PathBuf>) -> Self {
-        let (memory, rules) = (Told::nothing(), Told::nothing());
+        let (memory, rules) = (Answer::nothing(), Answer::nothing());
         let mut builder = PromptBuilder::new()
             .with_project_id(&project_id)
             .with_memory(memory.clone())
@@ -120,8 +120,8 @@ impl Builder {
     /// Reads the templates, and returns what is in their directory and cannot be taken.
     fn read_templates(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |builder| {
-            let told = builder.templates().diagnostics().iter();
-            let refused = told.filter(|one| one.kind == DiagnosticKind::Unreadable);
+            let diagnostics = builder.templates().diagnostics().iter();
+            let refused = diagnostics.filter(|one| one.kind == DiagnosticKind::Unreadable);
             Ok(refused.map(ToString::to_string).collect())
         })
     }

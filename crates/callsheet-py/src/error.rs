@@ -105,6 +105,6 @@ fn hint(error: &Error) -> Option<String> {
         return Some(NO_MATCH.to_owned());
     }
     let quoted: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
-    let told = quoted.iter().all(|name| error.detail().contains(name));
-    (!told).then(|| format!("allowed are {}", quoted.join(", ")))
+    let is_named = quoted.iter().all(|name| error.detail().contains(name));
+    (!is_named).then(|| format!("allowed are {}", quoted.join(", ")))
 }

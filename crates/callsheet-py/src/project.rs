@@ -20,7 +20,7 @@ pub(crate) struct Variables {
 impl Variables {
     /// Reads them. Only a thread that holds on to Python may: others could be changing them.
     pub(crate) fn read(_: pyo3::Python<'_>) -> Self {
-        // A variable that is no text cannot be one of ours.
+        // A variable that is not text cannot be one of ours.
         let set = VARIABLES.iter().filter_map(|name| {
             let value = std::env::var(name).ok()?;
             Some((*name, value))

@@ -55,8 +55,8 @@ impl Converter {
             return Ok(converted);
         }
         let kind = value.get_type().name()?;
-        let told = format!("`{self}`: JSON has no value for a `{kind}`");
-        Err(PyTypeError::new_err(told))
+        let message = format!("`{self}`: JSON has no value for a `{kind}`");
+        Err(PyTypeError::new_err(message))
     }
 
     /// Converts what JSON has a value for.
@@ -82,8 +82,8 @@ impl Converter {
         }
         // A value that holds itself meets the limit, too.
         if self.path.len() >= DEPTH_LIMIT {
-            let told = format!("`{}`: {}", self.name, too_deep());
-            return Err(PyValueError::new_err(told));
+            let message = format!("`{}`: {}", self.name, too_deep());
+            return Err(PyValueError::new_err(message));
         }
         // Snapshots: a list or dict that another thread changes meanwhile does no harm.
         if let Ok(dict) = value.cast::<PyDict>() {
@@ -115,8 +115,8 @@ impl Converter {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let Ok(key) = key.cast::<PyString>() else {
                 let kind = key.get_type().name()?;
-                let told = format!("`{self}`: a key must be a `str`, not a `{kind}`");
-                return Err(PyTypeError::new_err(told));
+                let message = format!("`{self}`: a key must be a `str`, not a `{kind}`");
+                return Err(PyTypeError::new_err(message));
             };
             let key = key.to_str()?.to_owned();
             let value = self.within(Step::Key(key.clone()), &value)?;

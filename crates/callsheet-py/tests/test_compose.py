@@ -258,7 +258,7 @@ def test_the_package_says_what_it_offers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "message"),
     [
         ({"encoding": None}, "encoding cannot be a NoneType"),
         ({"redact": 1}, "redact cannot be a int"),
@@ -266,8 +266,8 @@ def test_the_package_says_what_it_offers() -> None:
         ({"byte_budget": 1.5}, "'float' object cannot be interpreted as an integer"),
     ],
 )
-def test_keywords_of_a_wrong_type_are_told(named: dict[str, Any], told: str) -> None:
-    with pytest.raises(TypeError, match=f"^{re.escape(told)}$"):
+def test_keywords_of_a_wrong_type_are_reported(named: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         compose("layers", {"rules": "a"}, **named)
 
 

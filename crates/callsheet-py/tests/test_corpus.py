@@ -19,7 +19,7 @@ PROGRAM = Path(os.environ.get("CALLSHEET_PROGRAM", corpus.REPOSITORY / "target" 
 # Fewer cases than these mean that the corpus was not found, not that it is small.
 LEAST = {"injection": 45, "layers": 40, "messages": 50, "pack": 12, "run": 40, "user": 10}
 
-# A document that is no object never gets as far as a recipe in the program.
+# A document that is not an object never gets as far as a recipe in the program.
 TOLD_BY_THE_PROGRAM = "injection/error-no-object"
 
 # Program and package look for a profile of that name, and find none.

@@ -52,9 +52,9 @@ def test_the_examples_print_what_the_page_says(tmp_path: Path, monkeypatch: pyte
     examples = "\n".join(block["text"] for block in BLOCK.finditer(PAGE) if block["kind"] == "pycon")
     test = doctest.DocTestParser().get_doctest(examples, {}, "docs/python.md", "docs/python.md", 0)
     assert len(test.examples) > 15
-    told: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
-    assert result.failed == 0, "".join(told)
+    output: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(test, out=output.append)
+    assert result.failed == 0, "".join(output)
 
 
 def test_every_name_of_the_package_is_on_the_page() -> None:

@@ -222,7 +222,7 @@ def test_arguments_of_a_wrong_type_are_refused(tmp_path: Path) -> None:
             build_prompt_system_append(root, "dev", ["a"])  # type: ignore[arg-type]
 
 
-def test_what_is_there_and_not_taken_is_told(write: Write, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_is_there_and_not_taken_is_reported(write: Write, tmp_path_factory: pytest.TempPathFactory) -> None:
     root = write({f"{IMPLEMENTATION}/a-1.md": "story"})
     outside = tmp_path_factory.mktemp("elsewhere") / "outside.md"
     outside.write_text("x")

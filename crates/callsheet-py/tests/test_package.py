@@ -114,17 +114,17 @@ ISOLATED = "ImportError: module callsheet._native does not support loading in su
 
 @pytest.mark.skipif(not HAS_INTERPRETERS, reason="this Python has no subinterpreters")
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "expected"),
     [
         (["main", "shared", "main"], ["Be kind.", REFUSED, "Be kind."]),
         (["main", "isolated", "main"], ["Be kind.", ISOLATED if sys.version_info >= (3, 12) else REFUSED, "Be kind."]),
         (["shared", "main", "shared"], ["Be kind.", REFUSED, REFUSED]),
     ],
 )
-def test_one_interpreter_of_a_process_can_use_it(where: list[str], told: list[str]) -> None:
+def test_one_interpreter_of_a_process_can_use_it(where: list[str], expected: list[str]) -> None:
     command = [sys.executable, "-W", "ignore", "-c", INTERPRETERS, *where]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.stdout.splitlines(), done.returncode) == (told, 0), done.stderr
+    assert (done.stdout.splitlines(), done.returncode) == (expected, 0), done.stderr
 
 
 def test_a_module_that_is_imported_again_works() -> None:

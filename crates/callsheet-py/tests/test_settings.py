@@ -104,15 +104,15 @@ def test_variables_win_over_the_file_and_arguments_over_both(write: Write, monke
     root = write({**FILES, "other/a-1.md": "other", "more/mine.md": "You are {{who}}."})
     recipe, input = INPUTS[0]
     monkeypatch.setenv("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "other")
-    told = compose(recipe, input, root=root).text
-    assert "other/a-1.md" in told
-    assert told == program(root, recipe, input, CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS="other")
+    text = compose(recipe, input, root=root).text
+    assert "other/a-1.md" in text
+    assert text == program(root, recipe, input, CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS="other")
     recipe, input = INPUTS[2]
     monkeypatch.setenv("CALLSHEET_PROMPTS_DIR", "more")
     assert compose(recipe, input, root=root).text == "You are you."
     assert compose(recipe, {**input, "prompts_dir": "templates"}, root=root).text == "I am you."
     monkeypatch.setenv("CALLSHEET_MAX_FILE_BYTES", "many")
-    with pytest.raises(Error, match="^the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `many`$"):
+    with pytest.raises(Error, match="^the variable `CALLSHEET_MAX_FILE_BYTES` is not a number of bytes: `many`$"):
         compose(recipe, input, root=root)
 
 
@@ -125,8 +125,8 @@ def heard(root: Path, *args: Any, **named: Any) -> tuple[list[str], list[str]]:
 def test_the_function_of_the_document_takes_what_nobody_said_from_the_settings(write: Write) -> None:
     root = write(FILES)
     context, story, discovery = "context.md", "stories/a-1.md", "stories/a-10-discovery.md"
-    told = ["injection:warning", "injection:refused"]
-    assert heard(root, "dev", ["a-1"]) == ([context, story, discovery], told)
+    events = ["injection:warning", "injection:refused"]
+    assert heard(root, "dev", ["a-1"]) == ([context, story, discovery], events)
     assert heard(root, "dev", ["a-1"], False, False)[0] == [story]
     assert heard(root, "dev", ["a-1"], True, True, match="key")[0] == [context, story]
     text = build_prompt_system_append(root, "dev", ["a-1"])
@@ -161,17 +161,17 @@ def test_settings_are_read_with_every_call(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         (b"[pahts]\n", "callsheet.toml:1: unknown field `pahts`, expected one of"),
         (b"\n[paths]\nimplementation = 'x'\n", "callsheet.toml:3: unknown field `implementation`, expected one of"),
         (b"[recipes.injektion]\n", "callsheet.toml: no recipe named `injektion`"),
         (b"prompts_dir = 5\n", "callsheet.toml:1: expected text, found `5`"),
         (b"x = [\n", "callsheet.toml:"),
-        (b"\xff", "callsheet.toml: no UTF-8 text"),
+        (b"\xff", "callsheet.toml: not UTF-8 text"),
     ],
 )
-def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, told: str) -> None:
+def test_settings_that_are_wrong_are_reported(write: Write, settings: bytes, message: str) -> None:
     root = write({"callsheet.toml": settings})
     calls: list[Any] = [
         lambda: compose("layers", {}, root=root),
@@ -181,12 +181,12 @@ def test_settings_that_are_wrong_are_told(write: Write, settings: bytes, told: s
     for call in calls:
         with pytest.raises(Error) as caught:
             call()
-        assert str(caught.value).startswith(told)
+        assert str(caught.value).startswith(message)
         assert caught.value.kind == ("unknown-name" if b"injektion" in settings else "bad-input")
         assert caught.value.file == "callsheet.toml"
 
 
-def test_a_directory_in_the_place_of_settings_is_told(write: Write) -> None:
+def test_a_directory_in_the_place_of_settings_is_reported(write: Write) -> None:
     root = write({"callsheet.toml/x": ""})
     with pytest.raises(Error, match="^callsheet.toml: is a folder$"):
         compose("layers", {}, root=root)

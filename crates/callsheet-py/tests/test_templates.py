@@ -38,13 +38,13 @@ def test_a_folder_that_is_none_has_no_templates(write: Write) -> None:
 
 def test_a_bad_file_hides_no_other(write: Write) -> None:
     builder = PromptBuilder(prompts_dir=write({"a.md": "A", "bad.md": b"ok\xff", "z.md": "Z"}))
-    with pytest.warns(TemplateWarning, match=r"/bad\.md: no valid UTF-8 at byte 2; the template is skipped$"):
+    with pytest.warns(TemplateWarning, match=r"/bad\.md: not valid UTF-8 at byte 2; the template is skipped$"):
         assert builder.get_template("a") == "A"
     assert (builder.get_template("bad"), builder.get_template("z")) == (None, "Z")
     assert [event["type"] for event in builder.compose().events] == ["template:diagnostic"]
 
 
-def test_links_that_lead_out_are_told(tmp_path: Path) -> None:
+def test_links_that_lead_out_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "prompts"
     folder.mkdir()
     (tmp_path / "secret.md").write_text("secret")

@@ -93,7 +93,7 @@ def test_values_are_what_str_makes_of_them(write: Write, value: Any, text: str) 
     assert str(value) == text
     assert section("x", {"k": value}) == f"## X\n- **k:** {text}"
     builder = PromptBuilder(prompts_dir=write({"t.md": "[{{x}}]"}))
-    # In a template, `None` is no value.
+    # In a template, `None` is not a value.
     rendered = "[]" if value is None else f"[{text}]"
     assert builder.render_template("t", {"x": value}) == rendered
     builder.set_identity("t", {"x": value})

@@ -133,12 +133,12 @@ pub fn after(standing: Option<&Standing>, verdict: &Verdict, now: i64) -> Option
     };
     match class.consequence() {
         Consequence::Park => {
-            let told = verdict
+            let until = verdict
                 .resets_at
                 .map(|seconds| seconds.saturating_mul(1000));
-            let told = told.filter(|until| *until > now);
+            let until = until.filter(|until| *until > now);
             let mut parked = next(standing, class, now);
-            parked.until = told.or(parked.until);
+            parked.until = until.or(parked.until);
             Some(parked)
         }
         Consequence::StopAccount => Some(Standing {

@@ -208,7 +208,7 @@ pub(crate) fn plain_line(line: &str) -> String {
 
 /// Reads a stream up to `most` bytes on a thread of its own; of what follows only the room is given back.
 fn reader(stream: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>> {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let Some(mut stream) = stream else { return };
         let mut bytes = Vec::new();
@@ -216,12 +216,12 @@ fn reader(stream: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec
         let _ = (&mut stream).take(most).read_to_end(&mut bytes);
         let full = bytes.len() as u64 == most;
         // Nobody waits any more when the program was too late.
-        let _ = tell.send(bytes);
+        let _ = sender.send(bytes);
         if full {
             let _ = io::copy(&mut stream, &mut io::sink());
         }
     });
-    told
+    receiver
 }
 
 #[cfg(test)]

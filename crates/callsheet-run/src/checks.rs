@@ -64,7 +64,7 @@ impl Checked {
 
 /// Where checks are run.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct CheckContext<'a> {
     /// This program.
     pub program: &'a Path,
     /// The worktree, which this process holds.
@@ -82,14 +82,14 @@ pub struct Place<'a> {
 /// Runs a check to its end; `tree` is what it runs on, and `stopped` tells whether somebody wants it to end.
 pub fn run(
     check: &CheckSetting,
-    place: &Place<'_>,
+    context: &CheckContext<'_>,
     tree: Option<String>,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Checked, RunError> {
-    let folder = private(place)?;
-    let launch = launch(check, place, folder.path());
+    let folder = private(context)?;
+    let launch = launch(check, context, folder.path());
     let began = Instant::now();
-    let ended = supervise(check, place, &launch, stopped)?;
+    let ended = supervise(check, context, &launch, stopped)?;
     let (status, reason) = judge(&ended, check);
     Ok(Checked {
         name: check.name.clone(),
@@ -104,10 +104,10 @@ pub fn run(
 }
 
 /// Runs what makes a new worktree ready, as a check is run; what it says first explains why it failed.
-pub(crate) fn set_up(setup: &CheckSetting, place: &Place<'_>) -> Result<(), RunError> {
-    let folder = private(place)?;
-    let launch = launch(setup, place, folder.path());
-    let ended = supervise(setup, place, &launch, &mut || false)?;
+pub(crate) fn set_up(setup: &CheckSetting, context: &CheckContext<'_>) -> Result<(), RunError> {
+    let folder = private(context)?;
+    let launch = launch(setup, context, folder.path());
+    let ended = supervise(setup, context, &launch, &mut || false)?;
     let (status, reason) = judge(&ended, setup);
     if status == CheckStatus::Passed {
         return Ok(());
@@ -124,33 +124,33 @@ pub(crate) fn set_up(setup: &CheckSetting, place: &Place<'_>) -> Result<(), RunE
     )))
 }
 
-fn private(place: &Place<'_>) -> Result<TempDir, RunError> {
+fn private(context: &CheckContext<'_>) -> Result<TempDir, RunError> {
     tempfile::Builder::new()
         .prefix("check-")
-        .tempdir_in(place.folder)
+        .tempdir_in(context.folder)
         .map_err(|cause| RunError::refused("cannot make a directory for a check", cause))
 }
 
 /// Starts a command, and stays until nothing of it is left.
 fn supervise(
     check: &CheckSetting,
-    place: &Place<'_>,
+    context: &CheckContext<'_>,
     launch: &Launch,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Ended, RunError> {
-    let held = place.ground.hold().share()?;
-    let mut supervised = Supervised::start_with(place.program, launch, held)?;
+    let held = context.ground.hold().share()?;
+    let mut supervised = Supervised::start_with(context.program, launch, held)?;
     let ended = watch(&mut supervised, check, Instant::now(), stopped);
     if !ended.done {
         supervised.kill();
-        supervisor::end_marked(place.run);
+        supervisor::end_marked(context.run);
     }
     Ok(ended)
 }
 
-fn launch(check: &CheckSetting, place: &Place<'_>, folder: &Path) -> Launch {
-    let mut env = environment::plain(place.environment);
-    env.insert(MARKER.to_owned(), place.run.to_owned());
+fn launch(check: &CheckSetting, context: &CheckContext<'_>, folder: &Path) -> Launch {
+    let mut env = environment::plain(context.environment);
+    env.insert(MARKER.to_owned(), context.run.to_owned());
     let temporary = folder.join("tmp");
     // A check that needs it says so itself.
     let _ = std::fs::create_dir(&temporary);
@@ -158,14 +158,14 @@ fn launch(check: &CheckSetting, place: &Place<'_>, folder: &Path) -> Launch {
         "TMPDIR".to_owned(),
         temporary.to_string_lossy().into_owned(),
     );
-    let sandbox = place.sandbox.cloned().map(|mut sandbox| {
+    let sandbox = context.sandbox.cloned().map(|mut sandbox| {
         sandbox.write.push(temporary);
         sandbox
     });
     Launch {
         argv: check.command.clone(),
         env,
-        cwd: place.ground.path().to_owned(),
+        cwd: context.ground.path().to_owned(),
         stdin: None,
         stdout: folder.join("stdout"),
         stderr: folder.join("stderr"),
@@ -320,11 +320,11 @@ mod tests {
             stopped,
             missing,
         ];
-        let told: Vec<String> = cases
+        let errors: Vec<String> = cases
             .iter()
             .map(|case| format!("{:?}", judge(case, &check)))
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         (Passed, None)
         (Failed, None)
         (Failed, Some("it was ended by signal 9"))

@@ -1,4 +1,4 @@
-//! What git says of a work tree before and after an agent: the only record of changes that is no claim.
+//! What git says of a work tree before and after an agent: the only record of changes that is not a claim.
 //!
 //! The files are put into a tree of an index and an object folder of the run's own, so that nothing in the repository
 //! changes, and a work tree that was dirty from the start is told from one that the agent changed.
@@ -101,10 +101,10 @@ pub(crate) fn after(cwd: &Path, folder: &Path, start: Option<&str>) -> After {
 
 /// Returns the commit that the status of a work tree names.
 fn head(fields: &[Vec<u8>]) -> Option<String> {
-    let told = fields
+    let hash_text = fields
         .iter()
         .find_map(|field| field.strip_prefix(b"# branch.oid "))?;
-    let hash = String::from_utf8(told.to_vec()).ok()?;
+    let hash = String::from_utf8(hash_text.to_vec()).ok()?;
     Some(hash).filter(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 

@@ -206,8 +206,8 @@ impl Repository {
 
     /// Returns who the user is by their configuration, or callsheet where it says nothing.
     pub fn identity(&self) -> Result<Identity, RunError> {
-        let told = self.one(&["var", "GIT_COMMITTER_IDENT"]);
-        let Some((name, email)) = told?.as_deref().and_then(name_and_email) else {
+        let answer = self.one(&["var", "GIT_COMMITTER_IDENT"]);
+        let Some((name, email)) = answer?.as_deref().and_then(name_and_email) else {
             return Ok(Identity::callsheet());
         };
         let sign = self.one(&["config", "--type=bool", "--get", "commit.gpgSign"])?;

@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Mode {
 
 /// Where an agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkingDirectory {
     /// In the folder of the project itself.
     Project,
     /// In a worktree of its own.
@@ -112,12 +112,12 @@ fn of_status(status: LandlockStatus) -> Support {
 }
 
 /// Decides whether an agent is put into the sandbox.
-pub fn decide(mode: Mode, place: Place, support: Support) -> Result<bool, RunError> {
-    match (mode, place, support) {
-        (Mode::No, _, _) | (Mode::Auto, Place::Project, _) => Ok(false),
+pub fn decide(mode: Mode, directory: WorkingDirectory, support: Support) -> Result<bool, RunError> {
+    match (mode, directory, support) {
+        (Mode::No, _, _) | (Mode::Auto, WorkingDirectory::Project, _) => Ok(false),
         (Mode::Yes, _, Support::None) => Err(RunError::NotNow(NO_LANDLOCK.to_owned())),
         (Mode::Yes, _, Support::Landlock { .. }) => Ok(true),
-        (Mode::Auto, Place::Worktree, support) => Ok(support != Support::None),
+        (Mode::Auto, WorkingDirectory::Worktree, support) => Ok(support != Support::None),
     }
 }
 

@@ -123,7 +123,7 @@ impl Store {
                 value: &value.to_string(),
             };
             new.insert(tx)?;
-            tell(tx, &project, &new, (run, &value)).map(Ok)
+            append_event(tx, &project, &new, (run, &value)).map(Ok)
         })
         .await
     }
@@ -156,7 +156,7 @@ fn of_run(tx: &mut dyn Tx, key: i64) -> Result<Vec<Annotation>, StoreError> {
         .collect()
 }
 
-fn tell(
+fn append_event(
     tx: &mut dyn Tx,
     project: &Project,
     new: &Columns<'_>,
@@ -169,11 +169,11 @@ fn tell(
         ("value", value.clone()),
     ];
     let said = format!("run {run} is annotated: {} {}", new.kind, new.name);
-    let told = Event::new(ANNOTATED, facts, said);
+    let event = Event::new(ANNOTATED, facts, said);
     let row = EventRow {
         at: Some(new.at),
         kind: ANNOTATED,
-        payload: Json::Object(told.payload).to_string(),
+        payload: Json::Object(event.payload).to_string(),
         run: Some(new.run),
     };
     event::append_rows(tx, project, vec![row]).map(|_| ())

@@ -73,8 +73,8 @@ impl Store {
             ];
             let [key, at, refs, bundle] = columns;
             tx.execute(PUT, &[key, at, refs, bundle, mark.into()])?;
-            let told = Event::new(KEPT, facts, format!("the branch of task {task} is kept"));
-            event::append(tx, &project, &[told.into()]).map(|_| true)
+            let event = Event::new(KEPT, facts, format!("the branch of task {task} is kept"));
+            event::append(tx, &project, &[event.into()]).map(|_| true)
         })
         .await
     }

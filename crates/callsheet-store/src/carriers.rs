@@ -91,20 +91,25 @@ struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Reads prompts of a line; tells whether prompts that are older than all of them can still be wanted.
-    fn take(&mut self, tx: &mut dyn Tx, (line, keys): Candidates) -> Result<bool, StoreError> {
+    /// Reads prompts of a series; tells whether prompts that are older than all of them can still be wanted.
+    fn take(&mut self, tx: &mut dyn Tx, (series, keys): Candidates) -> Result<bool, StoreError> {
         let (first, last) = keys.into_inner();
         if self.is_enough(tx, last)? {
             return Ok(false);
         }
         let sql = format!(
-            "select {COLUMNS} from prompt p where p.line = $1 and p.key >= $2 and p.key < $3 and p.id >= $4 \
+            "select {COLUMNS} from prompt p where p.series = $1 and p.key >= $2 and p.key < $3 and p.id >= $4 \
             order by p.key desc limit {}",
             self.most.min(100)
         );
         let mut before = last.saturating_add(1);
         loop {
-            let values = [line.into(), first.into(), before.into(), self.since.into()];
+            let values = [
+                series.into(),
+                first.into(),
+                before.into(),
+                self.since.into(),
+            ];
             let rows = tx.query(&sql, &values)?;
             if rows.is_empty() {
                 return Ok(true);
@@ -147,7 +152,7 @@ impl Proof<'_> {
             Ok(carried.then_some((text, source_map)))
         };
         let read: Result<_, callsheet::Error> = read();
-        let read = read.map_err(|error| prompt::told(tx, &prompt, error.detail()))?;
+        let read = read.map_err(|error| prompt::damaged_prompt(tx, &prompt, error.detail()))?;
         Ok(read.map(|(text, source_map)| Carrier {
             prompt,
             text,

@@ -121,7 +121,7 @@ fn claim(
             let until = now.saturating_add(millis(lease));
             let values = [worker.into(), until.into(), now.into(), (*key).into()];
             if let Some(row) = tx.first(&sql, &values)? {
-                return made(tx, &row, worker, "run:started").map(Some);
+                return append_claimed(tx, &row, worker, "run:started").map(Some);
             }
         }
     }
@@ -143,7 +143,7 @@ pub(crate) fn of(tx: &mut dyn Tx, row: &Row, worker: &str) -> Result<Claim, Stor
 }
 
 /// Makes the claim of a row, and the event that tells of it.
-pub(crate) fn made(
+pub(crate) fn append_claimed(
     tx: &mut dyn Tx,
     row: &Row,
     worker: &str,
@@ -153,7 +153,7 @@ pub(crate) fn made(
     let verb = kind.trim_start_matches("run:").replace('_', " ");
     let said = format!("run {} is {verb} by {worker}", claim.run.id);
     let more = vec![("started_at", claim.run.started_at.into())];
-    event::append(tx, &claim.project, &[told(&claim, kind, more, said)])?;
+    event::append(tx, &claim.project, &[claim_event(&claim, kind, more, said)])?;
     Ok(claim)
 }
 
@@ -192,12 +192,17 @@ pub(crate) fn finish(tx: &mut dyn Tx, claim: &Claim, outcome: &Json) -> Result<b
         ("outcome", outcome.clone()),
         ("records", end.records.into()),
     ];
-    let over = told(claim, "run:finished", more, said);
+    let over = claim_event(claim, "run:finished", more, said);
     event::append(tx, &claim.project, &[over])?;
     Ok(true)
 }
 
-fn told(claim: &Claim, kind: &str, more: Vec<(&'static str, Json)>, said: String) -> NewEvent {
+fn claim_event(
+    claim: &Claim,
+    kind: &str,
+    more: Vec<(&'static str, Json)>,
+    said: String,
+) -> NewEvent {
     let id: Id = claim.run.id;
     let mut facts = vec![
         ("run", id.to_string().into()),

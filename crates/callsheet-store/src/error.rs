@@ -16,7 +16,7 @@ pub enum StoreError {
         /// What happened.
         why: String,
     },
-    /// What is stored breaks a rule of the store, or is no database at all.
+    /// What is stored breaks a rule of the store, or is not a database at all.
     Damaged {
         /// The store, or the thing in it.
         place: String,

@@ -235,7 +235,7 @@ fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
     let seq = row.int(0)?;
     let payload: Map<String, Json> = serde_json::from_str(row.text(3)?).map_err(|error| {
         row.damaged(format!(
-            "event {seq} has a payload that is no JSON: {error}"
+            "event {seq} has a payload that is not JSON: {error}"
         ))
     })?;
     let run = row.maybe(4, Row::text)?;

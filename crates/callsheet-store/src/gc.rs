@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::db::{Tx, Value};
 use crate::project::Project;
-use crate::prompt::guard;
+use crate::prompt::locks;
 use crate::role::BOUNDARY;
 use crate::{Id, Store, StoreError, event, id, passage};
 
@@ -19,11 +19,11 @@ pub(crate) const COLLECTED: &str = "prompt:collected";
 const TABLES: &[&str] = &[
     "body",
     "document",
-    "part",
+    "prompt_body",
     "passage",
     "prompt",
     "prompt_source",
-    "slot",
+    "delta_base",
     "source",
     "trigram",
 ];
@@ -123,8 +123,8 @@ fn doomed(
     let ids = rows.iter().map(|row| row.text(0)?.parse());
     let sum = format!(
         "select count(*), cast(coalesce(sum(length(b.packed)), 0) as bigint) from body b \
-        where exists (select 1 from part a where a.body = b.key and a.roles <> {BOUNDARY}) \
-        and not exists (select 1 from part a join prompt s on s.line = a.line and s.key between a.first and a.last \
+        where exists (select 1 from prompt_body a where a.body = b.key and a.roles <> {BOUNDARY}) \
+        and not exists (select 1 from prompt_body a join prompt s on s.series = a.series and s.key between a.first and a.last \
         where a.body = b.key and s.key not in ({prompts}))"
     );
     let row = tx.first(&sum, &values)?;
@@ -141,7 +141,7 @@ fn doomed(
 
 /// Removes the oldest prompts before a cut.
 fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, StoreError> {
-    guard::collecting(tx)?;
+    locks::collecting(tx)?;
     tx.unhurried()?;
     let oldest = format!("{DOOMED} limit {AT_ONCE}");
     let collected = doomed(tx, project, cut, &oldest)?;
@@ -153,24 +153,24 @@ fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, S
         let sql = format!("delete from {table} where {key} in ({oldest})");
         tx.execute(&sql, &values)?;
     }
-    for table in ["prompt_source", "part"] {
+    for table in ["prompt_source", "prompt_body"] {
         let sql = format!(
             "delete from {table} where not exists (select 1 from prompt p \
-            where p.line = {table}.line and p.key between {table}.first and {table}.last)"
+            where p.series = {table}.series and p.key between {table}.first and {table}.last)"
         );
         tx.execute(&sql, &[])?;
     }
     sweep(tx)?;
     let facts = [("ids", json!(collected.prompts))];
     let message = format!("{} prompts are removed", collected.prompts.len());
-    let told = Event::new(COLLECTED, facts, message);
-    event::append(tx, project, &[told.into()])?;
+    let event = Event::new(COLLECTED, facts, message);
+    event::append(tx, project, &[event.into()])?;
     Ok(collected)
 }
 
 /// Removes texts that nobody carries, and that no other text is kept against.
 fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    const LOOSE: &str = "not exists (select 1 from part a where a.body = b.key) \
+    const LOOSE: &str = "not exists (select 1 from prompt_body a where a.body = b.key) \
         and not exists (select 1 from document d where d.base = b.key) \
         and not exists (select 1 from body o where o.base = b.key)";
     tx.execute(
@@ -182,7 +182,7 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
     for _ in 0..2 {
         for row in tx.query(&format!("select b.key from body b where {LOOSE}"), &[])? {
             let key = row.int(0)?;
-            tx.execute("delete from slot where body = $1", &[key.into()])?;
+            tx.execute("delete from delta_base where body = $1", &[key.into()])?;
             tx.execute("delete from body where key = $1", &[key.into()])?;
         }
     }

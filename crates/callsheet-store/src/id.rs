@@ -42,7 +42,7 @@ impl Id {
     pub fn new(at: i64, suffix_of: Fingerprint) -> Self {
         let mut digits = [b'0'; LENGTH];
         let (time, suffix) = digits.split_at_mut(TIME);
-        write(time, told(at));
+        write(time, timestamp(at));
         let [a, b, c, d, ..] = *suffix_of.as_bytes();
         write(suffix, u64::from(u32::from_be_bytes([a, b, c, d])));
         Self(digits)
@@ -56,7 +56,7 @@ impl Id {
 
     /// Tells whether a thing that was made at this time can have the id.
     pub(crate) fn is_of(&self, at: i64) -> bool {
-        u64::try_from(self.at()) == Ok(told(at))
+        u64::try_from(self.at()) == Ok(timestamp(at))
     }
 
     /// Returns when the thing was made, in milliseconds since 1970, as far as an id can tell.
@@ -70,14 +70,14 @@ impl Id {
 }
 
 /// Returns the time that an id tells of something that was made at a time: ids sort by time, however late it is.
-fn told(at: i64) -> u64 {
+fn timestamp(at: i64) -> u64 {
     u64::try_from(at.min(LATEST)).unwrap_or(0)
 }
 
 /// Returns the text that sorts before all ids of a time and after all ids before it.
 pub(crate) fn lowest(at: i64) -> String {
     let mut digits = [b'0'; TIME];
-    write(&mut digits, told(at));
+    write(&mut digits, timestamp(at));
     String::from_utf8_lossy(&digits).into_owned()
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn fresh<T>(
     mut insert: impl FnMut(&mut dyn Tx, Id) -> Result<Option<T>, StoreError>,
 ) -> Result<(Id, T), StoreError> {
     for _ in 0..TRIES {
-        let id = Id::new(at, chance());
+        let id = Id::new(at, random());
         if let Some(inserted) = insert(tx, id)? {
             return Ok((id, inserted));
         }
@@ -150,7 +150,7 @@ pub(crate) fn fresh<T>(
 }
 
 /// Returns a fingerprint that no other call gives, in this process or another.
-fn chance() -> Fingerprint {
+fn random() -> Fingerprint {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let state = RandomState::new();
@@ -161,7 +161,7 @@ fn chance() -> Fingerprint {
 /// Returns a number between a half and one that others do not draw at the same time.
 #[cfg(feature = "postgres")]
 pub(crate) fn fraction() -> f64 {
-    let [byte, ..] = *chance().as_bytes();
+    let [byte, ..] = *random().as_bytes();
     0.5 + f64::from(byte) / 512.0
 }
 
@@ -222,7 +222,7 @@ mod tests {
             prop_assert_eq!(id(a).at(), a);
             prop_assert_eq!(id(a).cmp(&id(b)), a.cmp(&b));
             prop_assert_eq!(id(a).as_str().cmp(id(b).as_str()), a.cmp(&b));
-            // No id can tell the times after the year 3084, but none of them is told as an early one.
+            // No id can hold the times after the year 3084, but none of them becomes an early one.
             let late = late.max(LATEST);
             prop_assert!(id(late) >= id(a) && id(late).is_of(late));
             prop_assert!(lowest(late).as_str() <= id(late).as_str());

@@ -4,9 +4,9 @@
 //! be read is not repeated.
 
 #[cfg(feature = "postgres")]
-mod address;
+mod environment;
 #[cfg(feature = "postgres")]
-mod ours;
+mod own_parameters;
 #[cfg(feature = "postgres")]
 mod passfile;
 #[cfg(feature = "postgres")]
@@ -14,15 +14,15 @@ mod server;
 #[cfg(feature = "postgres")]
 mod service;
 #[cfg(feature = "postgres")]
-mod surroundings;
-#[cfg(feature = "postgres")]
 mod tls;
+#[cfg(feature = "postgres")]
+mod url;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "postgres")]
-pub(crate) use ours::Durability;
+pub(crate) use own_parameters::Durability;
 #[cfg(feature = "postgres")]
 pub(crate) use server::Encryption;
 #[cfg(feature = "postgres")]
@@ -31,7 +31,7 @@ pub use server::Server;
 pub(crate) use tls::{Roots, SslMode, Tls};
 
 #[cfg(feature = "postgres")]
-use self::surroundings::{Origin, Surroundings};
+use self::environment::{Environment, Origin};
 use crate::StoreError;
 
 /// The place of a store.
@@ -52,7 +52,7 @@ impl Location {
     /// `PGSSLMODE` and so on, and the password file.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         #[cfg(feature = "postgres")]
-        let server = |url: &str| Server::new(url, Origin::User, &Surroundings::of_process());
+        let server = |url: &str| Server::new(url, Origin::User, &Environment::of_process());
         #[cfg(not(feature = "postgres"))]
         let server = without_servers;
         Self::read(text, server)
@@ -64,7 +64,7 @@ impl Location {
     /// names its host, and cannot ask for less encryption than `PGSSLMODE` does.
     pub fn parse_of_project(text: &str) -> Result<Self, StoreError> {
         #[cfg(feature = "postgres")]
-        let server = |url: &str| Server::new(url, Origin::Project, &Surroundings::of_process());
+        let server = |url: &str| Server::new(url, Origin::Project, &Environment::of_process());
         #[cfg(not(feature = "postgres"))]
         let server = without_servers;
         Self::read(text, server)

@@ -1,4 +1,4 @@
-//! Marks: fingerprints of a row, by which a changed byte is found.
+//! Marks: checksums of rows, by which a changed byte is found.
 //!
 //! They find damage, not forgery: whoever can write the database can write a mark. The marks of events are a hash chain, so
 //! that one of them, written down elsewhere, proves all events up to it.

@@ -1,4 +1,4 @@
-//! How texts are packed: as they are, compressed, or as a delta against a text that resembles them.
+//! Compression: a text is packed as it is, by zstd, or by zstd as a delta against a text that resembles it.
 //!
 //! What is compressed is a frame of Zstandard without its header, which follows from the size that is noted beside it, and
 //! after a checksum of its bytes, by which each changed one is found. What is unpacked is not trusted: it never grows
@@ -84,15 +84,16 @@ pub(crate) fn alone(text: &[u8]) -> Vec<u8> {
     } else {
         (&PACKER, LEVEL)
     };
-    packer.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, level)?, text)))
+    packer.with_borrow_mut(|packer| packed(text, |text| compress(compressor(packer, level)?, text)))
 }
 
 /// Packs what comes faster than it is worth a second look.
 pub(crate) fn quickly(text: &[u8]) -> Vec<u8> {
-    QUICK_PACKER.with_borrow_mut(|packer| packed(text, |text| compress(made(packer, QUICK)?, text)))
+    QUICK_PACKER
+        .with_borrow_mut(|packer| packed(text, |text| compress(compressor(packer, QUICK)?, text)))
 }
 
-fn made<'p>(
+fn compressor<'p>(
     packer: &'p mut Option<Compressor<'static>>,
     level: i32,
 ) -> Option<&'p mut Compressor<'static>> {
@@ -165,12 +166,14 @@ fn raw(text: &[u8]) -> Vec<u8> {
 }
 
 fn coded(codec: u8, frame: &[u8]) -> Vec<u8> {
-    [&[codec, sum(frame)], frame].concat()
+    [&[codec, checksum(frame)], frame].concat()
 }
 
-/// Returns what another byte in the place of one always changes.
-fn sum(frame: &[u8]) -> u8 {
-    frame.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
+/// Returns a checksum, which every change of a single byte changes.
+fn checksum(frame: &[u8]) -> u8 {
+    frame
+        .iter()
+        .fold(0, |checksum, byte| checksum.wrapping_add(*byte))
 }
 
 /// Returns how the frame of a text begins that is one window.
@@ -206,7 +209,7 @@ fn compress(packer: &mut Compressor<'_>, text: &[u8]) -> Option<Vec<u8>> {
 fn decompress(packed: &[u8], base: &[u8], bytes: u64) -> Result<Vec<u8>, &'static str> {
     let broken = "it cannot be unpacked";
     let (expected, frame) = packed.split_first().ok_or(broken)?;
-    if *expected != sum(frame) {
+    if *expected != checksum(frame) {
         return Err("checksum mismatch");
     }
     if bytes > LARGEST {

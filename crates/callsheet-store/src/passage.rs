@@ -21,9 +21,9 @@ pub(crate) const BATCH: usize = 50;
 pub(crate) const COLUMNS: &str = "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last";
 
 /// The passages that texts of prompts have to be, by their roles in `role.rs`.
-const SHOWN: &str = "select l.project, a.body, 1 as ranked from part a join line l on l.key = a.line \
+const SHOWN: &str = "select l.project, a.body, 1 as ranked from prompt_body a join series l on l.key = a.series \
     where a.roles % 16 not in (0, 2, 4, 6) \
-    union select l.project, a.body, 0 from part a join line l on l.key = a.line where a.roles >= 16";
+    union select l.project, a.body, 0 from prompt_body a join series l on l.key = a.series where a.roles >= 16";
 
 /// Makes passages of the rest of a log, of about 64 KiB each. A record counts 320 bytes more than it has, so that no passage
 /// has too many of them, and a large one counts as a whole passage.
@@ -69,7 +69,7 @@ pub(crate) fn texts(tx: &mut dyn Tx, rows: &[Row]) -> Result<BTreeMap<i64, Strin
     Ok(texts)
 }
 
-/// Returns the records of a passage of a log. One that is damaged is left out, and told by whoever verifies.
+/// Returns the records of a passage of a log. One that is damaged is left out, and reported by `verify`.
 pub(crate) fn records(
     tx: &mut dyn Tx,
     row: &Row,
@@ -146,7 +146,7 @@ pub(crate) fn records_left(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i
     Ok(left)
 }
 
-/// Returns queries for the passages that no prompt of their project shows, and for texts that are no passage and should be.
+/// Returns queries for the passages that no prompt of their project shows, and for texts that are not a passage and should be.
 pub(crate) fn wrong() -> [String; 2] {
     let same = "s.project = p.project and s.body = p.body and s.ranked = p.ranked";
     [

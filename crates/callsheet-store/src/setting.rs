@@ -92,13 +92,13 @@ fn set(tx: &mut dyn Tx, project: &Project, name: &str, value: &str) -> Result<()
     let facts = [("name", name.into()), ("mark", mark::digits(&mark).into())];
     values.push(mark.into());
     tx.execute(SET, &values)?;
-    let told = Event::new(CHANGED, facts, format!("setting {name} is changed"));
-    event::append(tx, project, &[told.into()]).map(|_| ())
+    let event = Event::new(CHANGED, facts, format!("setting {name} is changed"));
+    event::append(tx, project, &[event.into()]).map(|_| ())
 }
 
 fn parsed(row: &Row, at: usize, name: &str) -> Result<Json, StoreError> {
     serde_json::from_str(row.text(at)?)
-        .map_err(|error| row.damaged(format!("setting `{name}` is no JSON: {error}")))
+        .map_err(|error| row.damaged(format!("setting `{name}` is not JSON: {error}")))
 }
 
 /// Refuses a name that is not of the form `<namespace>.<lowerCamelName>`.
@@ -107,7 +107,7 @@ fn check(name: &str) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::refused(format!(
-        "`{name}` is no name of a setting; one reads like `scope.defaultExclude`"
+        "`{name}` is not a valid name of a setting; one reads like `scope.defaultExclude`"
     )))
 }
 

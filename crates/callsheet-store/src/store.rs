@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "postgres")]
 use crate::db::postgres;
-use crate::db::{Closure, Queue, Stop, Tx, sqlite};
+use crate::db::{Closure, Queue, Shutdown, Tx, sqlite};
 #[cfg(feature = "postgres")]
 use crate::event::CHANNEL;
 use crate::{Location, StoreError};
@@ -78,7 +78,7 @@ struct Inner {
     news: Arc<watch::Sender<u64>>,
     /// Whether somebody looks out for the news of others.
     watched: Mutex<bool>,
-    stop: Arc<Stop>,
+    shutdown: Arc<Shutdown>,
     /// The threads, and which of them is the one that writes a file.
     threads: Mutex<Vec<(bool, JoinHandle<()>)>>,
 }
@@ -105,7 +105,7 @@ impl Store {
             reads: Arc::clone(&reads),
             news: Arc::clone(&news),
             watched: Mutex::default(),
-            stop: Arc::default(),
+            shutdown: Arc::default(),
             threads: Mutex::default(),
         };
         let readers = inner.options.connections.max(1);
@@ -134,11 +134,11 @@ impl Store {
             #[cfg(feature = "postgres")]
             Location::Postgres(server) => {
                 let writes = access != Access::Read;
-                let link = postgres::Link::new(server, &name, inner.options.busy_timeout, writes);
-                link.check(access == Access::Write)?;
+                let pool = postgres::Pool::new(server, &name, inner.options.busy_timeout, writes);
+                pool.check(access == Access::Write)?;
                 for _ in 0..readers {
-                    let (link, queue) = (link.clone(), Arc::clone(&reads));
-                    inner.start(false, move || postgres::work(&link, &queue))?;
+                    let (pool, queue) = (pool.clone(), Arc::clone(&reads));
+                    inner.start(false, move || postgres::work(&pool, &queue))?;
                 }
                 inner.writes = writes.then_some(reads);
             }
@@ -201,8 +201,8 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Location::Postgres(server) => {
-                let link = postgres::Link::new(server, &name, busy, false);
-                inner.start(false, move || drop(reply.send(link.vacuum(tables))))?;
+                let pool = postgres::Pool::new(server, &name, busy, false);
+                inner.start(false, move || drop(reply.send(pool.vacuum(tables))))?;
             }
         }
         let closed = |_| Err(StoreError::unavailable(&name, "has been closed"));
@@ -215,20 +215,20 @@ impl Store {
         let receiver = inner.news.subscribe();
         let mut watched = inner.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if !*watched {
-            let (news, stop) = (Arc::clone(&inner.news), Arc::clone(&inner.stop));
+            let (news, shutdown) = (Arc::clone(&inner.news), Arc::clone(&inner.shutdown));
             let changed = move || news.send_modify(|count| *count += 1);
             let name: Arc<str> = inner.location.to_string().into();
             match &inner.location {
                 Location::Sqlite(path) => {
                     let file = sqlite::File::new(path, &name, inner.options.busy_timeout)?;
-                    inner.start(false, move || sqlite::watch(&file, &stop, &changed))?;
+                    inner.start(false, move || sqlite::watch(&file, &shutdown, &changed))?;
                 }
                 #[cfg(feature = "postgres")]
                 Location::Postgres(server) => {
                     let busy = inner.options.busy_timeout;
-                    let link = postgres::Link::new(server, &name, busy, false);
+                    let pool = postgres::Pool::new(server, &name, busy, false);
                     inner.start(false, move || {
-                        postgres::watch(&link, CHANNEL, &stop, &changed);
+                        postgres::watch(&pool, CHANNEL, &shutdown, &changed);
                     })?;
                 }
             }
@@ -274,7 +274,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.stop.give();
+        self.shutdown.give();
         self.reads.close();
         let threads = self.threads.get_mut();
         let threads = threads.unwrap_or_else(PoisonError::into_inner);

@@ -67,7 +67,12 @@ impl FromStr for Fingerprint {
         text.strip_prefix("b3:")
             .and_then(|hex| blake3::Hash::from_hex(hex).ok())
             .map(|hash| Self(*hash.as_bytes()))
-            .ok_or_else(|| Error::new(ErrorKind::BadInput, format!("`{text}` is no fingerprint")))
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorKind::BadInput,
+                    format!("`{text}` is not a valid fingerprint"),
+                )
+            })
     }
 }
 

@@ -197,11 +197,11 @@ a = "text"
             ("runner = ''", "p.toml:1: `runner` must not be empty"),
             (
                 "runner = 'a'\nconfig.at = 2024-01-01",
-                "p.toml:2: `config.at`: a date is no JSON; write it as text",
+                "p.toml:2: `config.at`: a date is not JSON; write it as text",
             ),
             (
                 "runner = 'a'\nconfig.at = [nan]",
-                "p.toml:2: `config.at[0]`: `nan` is no JSON; write it as text",
+                "p.toml:2: `config.at[0]`: `nan` is not JSON; write it as text",
             ),
         ] {
             let error = Profile::parse("p", "p.toml", text).unwrap_err();

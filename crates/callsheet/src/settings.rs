@@ -156,7 +156,8 @@ impl PromptSettings {
             "CALLSHEET_PATHS_SPRINT_PROJECT_CONTEXT" => &mut self.paths.sprint_project_context,
             "CALLSHEET_MAX_FILE_BYTES" => {
                 let bytes = value.parse().map_err(|_| {
-                    let detail = format!("the variable `{name}` is no number of bytes: `{value}`");
+                    let detail =
+                        format!("the variable `{name}` is not a number of bytes: `{value}`");
                     Error::new(ErrorKind::BadInput, detail)
                 })?;
                 self.max_file_bytes = Some(bytes);
@@ -332,7 +333,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `many`"
+            "the variable `CALLSHEET_MAX_FILE_BYTES` is not a number of bytes: `many`"
         );
     }
 }

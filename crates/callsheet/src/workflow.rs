@@ -184,7 +184,7 @@ impl Document {
             twice: Vec::new(),
         };
         let parsed = yaml::parse(text).map_err(|error| Malformed {
-            reason: format!("no valid YAML: {}", error.reason),
+            reason: format!("not valid YAML: {}", error.reason),
             ..error
         })?;
         match parsed.map(|node| (node.line, node.kind)) {

@@ -3,7 +3,7 @@
 //! Looking for new ones is the job of the targets in `fuzz/`.
 #![expect(
     clippy::unwrap_used,
-    reason = "the bodies are no test functions, and a panic is their verdict"
+    reason = "the bodies are not test functions, and a panic is their verdict"
 )]
 
 mod fuzz_bodies;

@@ -55,7 +55,7 @@ impl Args {
         if out.json {
             out.document(&plan)?;
         } else {
-            out.text(&tell(&plan))?;
+            out.text(&plan_text(&plan))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -84,7 +84,7 @@ impl Args {
     }
 }
 
-fn tell(plan: &CachePlan) -> String {
+fn plan_text(plan: &CachePlan) -> String {
     let mut text = String::new();
     if !plan.sections.is_empty() {
         text.push_str(&sections(plan).render());

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::failure::{Failure, NEGATIVE};
-use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, report_losses_and_events};
 use crate::output::{Output, STDOUT, clear_file, is_stdout, pretty, refuse_shared, write_file};
 use crate::project::Project;
 use crate::store::Sealed;
@@ -236,7 +236,7 @@ impl Account {
 
     /// Says what happened, and writes what explains it.
     fn explain(&self, composition: &Composition, out: Output) -> Result<(), Failure> {
-        tell(composition, self.events.as_deref(), out)?;
+        report_losses_and_events(composition, self.events.as_deref(), out)?;
         write_some(self.manifest.as_deref(), || pretty(&composition.manifest))?;
         write_some(self.source_map.as_deref(), || {
             pretty(&composition.source_map)
@@ -268,7 +268,7 @@ impl Account {
         let sealed = seal.map(|seal| store::seal(project, seal)).transpose()?;
         self.explain(composition, out)?;
         if let Some(sealed) = sealed {
-            sealed.tell(out);
+            sealed.print(out);
         }
         Ok(sealed)
     }

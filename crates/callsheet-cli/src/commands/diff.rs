@@ -86,7 +86,7 @@ fn beside(one: &Side, other: &Side) -> Vec<&'static str> {
     let cut = one.roles.is_some() && other.roles.is_some() && one.roles != other.roles;
     let found = [
         ("tools", tools),
-        // Of other sections, other messages are no news.
+        // Of other sections, other messages are not news.
         ("messages", cut && one.sections == other.sections),
     ];
     let found = found.into_iter().filter(|(_, differ)| *differ);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use callsheet_run::account::{self, Standings};
-use callsheet_run::sandbox::{Mode, Place, Support, WHOLE_ABI, support};
+use callsheet_run::sandbox::{Mode, Support, WHOLE_ABI, WorkingDirectory, support};
 use callsheet_run::{Sheet, adapter, ask_version, find_program, version_warning};
 use callsheet_store::Wait;
 use serde::Serialize;
@@ -193,7 +193,8 @@ fn runners(project: &Project) -> Vec<Check> {
     let path = environment.get("PATH").map(String::as_str);
     let runners = project.runners();
     let names = project.settings.runners.keys();
-    let is_sandboxed = sandbox::of(project, Place::Project).is_ok_and(|paths| paths.is_some());
+    let is_sandboxed =
+        sandbox::of(project, WorkingDirectory::Project).is_ok_and(|paths| paths.is_some());
     names
         .map(|name| {
             let title = format!("runner {name}");

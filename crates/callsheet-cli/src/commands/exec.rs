@@ -9,7 +9,7 @@ use callsheet::recipe::Shape;
 use callsheet_run::account::Asker;
 use callsheet_run::document::{Status, document};
 use callsheet_run::drive::{self, Job, Most, TaskJob};
-use callsheet_run::sandbox::Place;
+use callsheet_run::sandbox::WorkingDirectory;
 use callsheet_run::tasks::Terms;
 use callsheet_run::workspace::Workspace;
 use callsheet_run::{Resolved, RunError};
@@ -126,7 +126,7 @@ impl Args {
         input::refuse_two_readers(&readers)?;
         let runners = project.runners();
         let name = run::choose(project, self.runner.as_deref())?;
-        let sandbox = sandbox::of(project, Place::Project)?;
+        let sandbox = sandbox::of(project, WorkingDirectory::Project)?;
         let mut runner = runners.resolve(&name, project.root(), sandbox.is_some())?;
         if let Some(model) = &self.model {
             runner.runner.model = Some(model.clone());

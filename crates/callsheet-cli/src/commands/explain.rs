@@ -37,7 +37,8 @@ impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let manifest = self.manifest(project)?;
         let events = manifest.events.iter();
-        for event in events.filter(|event| !report::is_told(event, &manifest.omissions)) {
+        for event in events.filter(|event| !report::is_among_omissions(event, &manifest.omissions))
+        {
             out.warn(&format!("{}: {}", event.kind, event.message()));
         }
         if out.json {

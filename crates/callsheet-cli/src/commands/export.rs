@@ -50,8 +50,10 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         if self.output.is_none() && is_shown() {
-            return Err(Failure::input("a bundle is nothing for a terminal")
-                .hint("name a file with `-o FILE`"));
+            return Err(
+                Failure::input("refusing to write a binary bundle to the terminal")
+                    .hint("use `-o FILE`"),
+            );
         }
         let level = match (self.redact, self.redact_entropy) {
             (_, true) => Level::Entropy,

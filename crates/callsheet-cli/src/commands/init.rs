@@ -34,7 +34,10 @@ impl Args {
             .map_err(|cause| Failure::refused("cannot tell the current folder", &cause))?;
         let root = root.map_or(here.clone(), |root| here.join(root));
         if !root.is_dir() {
-            return Err(Failure::input(format!("`{}` is no folder", root.display())));
+            return Err(Failure::input(format!(
+                "`{}` is not a folder",
+                root.display()
+            )));
         }
         let steps = set_up(&root)?;
         for (did, what) in &steps {

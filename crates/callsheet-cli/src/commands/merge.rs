@@ -87,7 +87,7 @@ impl Args {
             }
             record(&opened, newest, (MERGE, &base), value)?;
         }
-        tell(&state, (&base, &merged, &checks), out)
+        print_merge(&state, (&base, &merged, &checks), out)
     }
 }
 
@@ -180,7 +180,7 @@ fn record(
 }
 
 /// Says how the merge ended.
-fn tell(
+fn print_merge(
     state: &TaskState,
     (base, merged, checks): (&str, &Merged, &[Checked]),
     out: Output,

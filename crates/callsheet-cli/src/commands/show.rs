@@ -34,12 +34,12 @@ pub(crate) struct Args {
 
     /// Print something else that was sealed with it
     #[arg(long, value_name = "PART")]
-    part: Option<Part>,
+    part: Option<SealPart>,
 }
 
 /// What was sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum SealPart {
     /// The exact bytes that were handed over
     Prompt,
     /// Every section, what was left out, and why
@@ -94,7 +94,7 @@ impl Args {
         out: Output,
     ) -> Result<(), Failure> {
         if let (Some(prompt), None) = (prompt, self.part) {
-            tell(prompt, out);
+            print_prompt(prompt, out);
         }
         match self.part {
             None if out.json => {
@@ -106,9 +106,9 @@ impl Args {
                 }
                 out.document(&document)
             }
-            None | Some(Part::Prompt) => out.data(seal.text()?),
-            Some(Part::Input) => out.document(&seal.inputs()?.input()?),
-            Some(Part::SourceMap) => out.data(pretty(&seal.explained()?.source_map)),
+            None | Some(SealPart::Prompt) => out.data(seal.text()?),
+            Some(SealPart::Input) => out.document(&seal.inputs()?.input()?),
+            Some(SealPart::SourceMap) => out.data(pretty(&seal.explained()?.source_map)),
             Some(part) => out.data(indented(&seal.documents[part.number()])),
         }
     }
@@ -118,7 +118,7 @@ impl Args {
         let side = document
             .as_ref()
             .and_then(callsheet::cache::Side::from_document);
-        if !matches!(self.part, None | Some(Part::Prompt)) {
+        if !matches!(self.part, None | Some(SealPart::Prompt)) {
             return Err(Failure::input(
                 "a file has no such part; name a sealed prompt",
             ));
@@ -130,7 +130,7 @@ impl Args {
     }
 }
 
-impl Part {
+impl SealPart {
     /// Returns which document of the seal it is.
     fn number(self) -> usize {
         let name = match self {
@@ -146,13 +146,13 @@ impl Part {
     }
 }
 
-/// Returns a document for people; one that is no JSON as it is.
+/// Returns a document for people; one that is not JSON as it is.
 fn indented(document: &str) -> String {
     let value: Option<Value> = serde_json::from_str(document).ok();
     value.map_or_else(|| document.to_owned(), |value| pretty(&value))
 }
 
-fn tell(prompt: &SealedPrompt, out: Output) {
+fn print_prompt(prompt: &SealedPrompt, out: Output) {
     let tokens = prompt
         .tokens
         .map_or_else(String::new, |tokens| format!(", {tokens} tokens"));

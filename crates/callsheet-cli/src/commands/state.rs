@@ -35,14 +35,14 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Show where a run is, and where it may go
-    Show(Place),
+    Show(WorkflowRun),
     /// Change the state of a run
     Set(Box<Set>),
 }
 
 /// Which run of which workflow.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct WorkflowRun {
     /// The folder with the workflow.md of the run
     folder: PathBuf,
 
@@ -58,7 +58,7 @@ struct Place {
 #[derive(Debug, clap::Args)]
 struct Set {
     #[command(flatten)]
-    place: Place,
+    run: WorkflowRun,
 
     /// Add a node to the completed steps
     #[arg(long, value_name = "NODE")]
@@ -120,7 +120,7 @@ impl From<Error> for Stop {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let done = match &self.command {
-            Command::Show(place) => place.show(project, out),
+            Command::Show(run) => run.show(project, out),
             Command::Set(set) => set.run(project, out),
         };
         match done {
@@ -164,7 +164,7 @@ fn failure(error: &StateError) -> Failure {
     }
 }
 
-impl Place {
+impl WorkflowRun {
     /// Waits until no other change of this state is under way, so that none of them is lost.
     ///
     /// The folder is what is locked: the file is another one after each change. Where a folder cannot be opened or
@@ -208,14 +208,14 @@ impl Place {
 
     fn show(&self, project: &Project, out: Output) -> Result<(), Stop> {
         let (state, graph) = self.read(project)?;
-        Ok(tell(&state, &graph, out)?)
+        Ok(print_state(&state, &graph, out)?)
     }
 }
 
 impl Set {
     fn run(&self, project: &Project, out: Output) -> Result<(), Stop> {
-        let _lock = self.place.lock()?;
-        let (old, graph) = self.place.read(project)?;
+        let _lock = self.run.lock()?;
+        let (old, graph) = self.run.read(project)?;
         let new = if let Some(file) = &self.text {
             replace(old.text(), &read(file)?, &graph, self.if_match)?
         } else {
@@ -223,10 +223,10 @@ impl Set {
         };
         let state = State::parse(new)?;
         if state.text() != old.text() {
-            let folder = project.open_folder(&self.place.folder)?;
+            let folder = project.open_folder(&self.run.folder)?;
             write_below(&folder, STATE_FILE, state.text())?;
         }
-        Ok(tell(&state, &graph, out)?)
+        Ok(print_state(&state, &graph, out)?)
     }
 
     fn change(&self) -> Result<Update, Failure> {
@@ -275,7 +275,7 @@ fn read(file: &Path) -> Result<String, Failure> {
 }
 
 /// Prints where a run is, and where it may go.
-fn tell(state: &State, graph: &Graph, out: Output) -> Result<(), Failure> {
+fn print_state(state: &State, graph: &Graph, out: Output) -> Result<(), Failure> {
     let node = match state.current_node(graph) {
         Ok(node) => node,
         Err(error) => return Err(Failure::input(error.to_string())),

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Stop a run: the agent and everything that it started
 ///
 /// The agent is asked in its own way first, then with TERM, then with KILL. The command waits until the run is over. A run
-/// that is over already is no error.
+/// that is over already is not an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

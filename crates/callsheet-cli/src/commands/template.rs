@@ -113,7 +113,7 @@ fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Fail
     if let Some(named) = named {
         let folder = Path::new(named);
         if !folder.is_dir() {
-            return Err(Failure::input(format!("`{named}` is no folder")));
+            return Err(Failure::input(format!("`{named}` is not a folder")));
         }
         return Ok(read_templates(&disk, folder));
     }
@@ -125,7 +125,7 @@ fn templates(project: &Project, named: Option<&str>) -> Result<TemplateSet, Fail
     let place = project.open()?.locate(set);
     if !project.root().join(set).is_dir() {
         let folder = project.root().join(set);
-        let missing = Failure::input(format!("`{}` is no folder", folder.display()));
+        let missing = Failure::input(format!("`{}` is not a folder", folder.display()));
         return Err(missing.hint("the setting `prompts_dir` names it"));
     }
     Ok(match place {

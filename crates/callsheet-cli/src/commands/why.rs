@@ -103,7 +103,7 @@ impl Args {
         }
         let mut text = String::new();
         for &place in places.iter().take(MOST_PLACES) {
-            text.push_str(&tell(&prompt, &map, place));
+            text.push_str(&place_text(&prompt, &map, place));
         }
         out.text(&text)?;
         if places.len() > MOST_PLACES {
@@ -183,8 +183,8 @@ impl Args {
                 prompt.id, prompt.recipe
             );
             for &place in places.iter().take(PLACES_EACH) {
-                let told = tell(whole, map, place);
-                lines.extend(told.lines().flat_map(|line| ["  ", line, "\n"]));
+                let text = place_text(whole, map, place);
+                lines.extend(text.lines().flat_map(|line| ["  ", line, "\n"]));
             }
             if places.len() > PLACES_EACH {
                 lines.push_str(&format!(
@@ -213,7 +213,7 @@ fn all_places_of(prompt: &str, text: &str) -> Vec<(usize, usize)> {
     let read = places_of(reading.text(), text).into_iter();
     let read = read.map(|(start, end)| reading.to_prompt(start..end));
     let read = read.map(|place| (place.start, place.end));
-    // Half an escape is no text.
+    // Half an escape is not text.
     let whole = |at: usize| reading.to_prompt(0..reading.to_read(at)).end == at;
     let mut places = places_of(prompt, text);
     places.retain(|&(start, end)| whole(start) && whole(end));
@@ -320,7 +320,7 @@ fn describe(prompt: &str, map: &SourceMap, place: (usize, usize)) -> Value {
     json!({"start": place.0, "end": place.1, "sources": sources})
 }
 
-fn tell(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
+fn place_text(prompt: &str, map: &SourceMap, place: (usize, usize)) -> String {
     let at = Reading::of(prompt).position(place.0);
     let mut text = if place.1 - place.0 == 1 {
         format!("byte {} ({at})\n", place.0)

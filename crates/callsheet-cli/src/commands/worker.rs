@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use callsheet_run::drive::{self, Able};
-use callsheet_run::sandbox::Place;
+use callsheet_run::sandbox::WorkingDirectory;
 use callsheet_run::tasks::Terms;
 use callsheet_run::{Interrupts, Resolved, RunError, document, find_program};
 use callsheet_store::{Claim, RunPage, RunState, Task, Wait};
@@ -54,7 +54,7 @@ impl Args {
         let interrupts = Interrupts::catch()?;
         let opened = run::open_to_write(project, out)?;
         let desk = Desk::of(project, out)?;
-        let is_sandboxed = sandbox::of(project, Place::Worktree)?.is_some();
+        let is_sandboxed = sandbox::of(project, WorkingDirectory::Worktree)?.is_some();
         let runners = able(project, is_sandboxed);
         if runners.is_empty() {
             return Err(
@@ -220,9 +220,9 @@ impl Worker<'_> {
         let (task, terms) = queued.task.zip(Terms::of(queued)).ok_or_else(unknown)?;
         let task = tasks::find(&self.opened, task.as_str())?;
         let place = if terms.in_place {
-            Place::Project
+            WorkingDirectory::Project
         } else {
-            Place::Worktree
+            WorkingDirectory::Worktree
         };
         let sandbox = sandbox::of(project, place)?;
         let asked = document::document(queued);

@@ -94,7 +94,7 @@ pub(super) fn set(
             .or_insert_with(|| Value::Object(Map::new()));
         object = inner
             .as_object_mut()
-            .ok_or_else(|| bad(define, &format!("`{step}` is no object")))?;
+            .ok_or_else(|| bad(define, &format!("`{step}` is not an object")))?;
     }
     given.put(key, &value, object.contains_key(last));
     object.insert(last.to_owned(), value);

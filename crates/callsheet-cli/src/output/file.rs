@@ -23,14 +23,14 @@ const LINKS: usize = 40;
 
 /// What tells one place for output from another.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Destination {
     /// What is there already, by device and inode.
     There(u64, u64),
     /// A file that will be made, by its directory and its name.
     New(u64, u64, OsString),
 }
 
-impl Place {
+impl Destination {
     /// Returns the place of an output; a terminal or `/dev/null` takes any number of them, one after the other.
     fn of(path: &Path) -> Option<Self> {
         let there = |found: Metadata| {
@@ -55,11 +55,11 @@ impl Place {
 ///
 /// Each is a name for people and a path, with `-` for stdout.
 pub(crate) fn refuse_shared(outputs: &[(&str, &Path)]) -> Result<(), Failure> {
-    let places = outputs.iter().map(|(_, path)| Place::of(path));
-    let places: Vec<Option<Place>> = places.collect();
-    for (index, place) in places.iter().enumerate() {
-        let same = |other: &Option<Place>| other.is_some() && other == place;
-        let Some(first) = places[..index].iter().position(same) else {
+    let destinations = outputs.iter().map(|(_, path)| Destination::of(path));
+    let destinations: Vec<Option<Destination>> = destinations.collect();
+    for (index, destination) in destinations.iter().enumerate() {
+        let same = |other: &Option<Destination>| other.is_some() && other == destination;
+        let Some(first) = destinations[..index].iter().position(same) else {
             continue;
         };
         let ((one, _), (other, path)) = (outputs[first], outputs[index]);

@@ -40,7 +40,7 @@ fn read(script: &str) -> Option<u64> {
 }
 
 #[test]
-fn how_much_an_agent_read_is_told() {
+fn how_much_an_agent_read_is_reported() {
     assert_eq!(read("exit 0"), Some(0));
     assert_eq!(read("exec dd bs=1 count=5 of=/dev/null"), Some(5));
     assert_eq!(read("exec cat"), Some(10));

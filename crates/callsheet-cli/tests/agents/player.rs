@@ -285,7 +285,7 @@ fn a_bad_script_is_refused_before_anything_is_done() {
 }
 
 #[test]
-fn a_script_that_is_not_there_is_told() {
+fn a_script_that_is_not_there_is_reported() {
     let player = Player::new(&[]);
     insta::assert_snapshot!(player.play(&["--script", "s.toml"]), @r"
     --- stderr

@@ -74,7 +74,7 @@ fn a_program_is_looked_for_in_the_path_of_the_agent() {
 }
 
 #[test]
-fn a_missing_program_is_told() {
+fn a_missing_program_is_reported() {
     let agent = Agent::with(&["no-such-agent"]);
     insta::assert_snapshot!(agent.play(), @r#"
     {"step":"supervising","process":"[PROCESS]"}
@@ -93,7 +93,7 @@ fn a_missing_program_is_told() {
 }
 
 #[test]
-fn what_cannot_be_started_is_told() {
+fn what_cannot_be_started_is_reported() {
     let agent = Agent::with(&["./file"]);
     std::fs::write(agent.path("file"), "").unwrap();
     insta::assert_snapshot!(agent.play(), @r#"

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::agent::{Agent, send, survivors, until, without_counts};
 
 /// Starts an agent, says a word once it is ready, and returns its journal.
-fn told(agent: &Agent, word: Word) -> String {
+fn journal_after(agent: &Agent, word: Word) -> String {
     let mut supervised = agent.ready();
     supervised.say(word);
     until("it is gone", || supervised.is_gone());
@@ -16,7 +16,7 @@ fn told(agent: &Agent, word: Word) -> String {
 #[test]
 fn an_obedient_agent_is_asked_once() {
     let agent = Agent::new("echo ready; exec sleep 300");
-    insta::assert_snapshot!(told(&agent, Word::Stop), @r#"
+    insta::assert_snapshot!(journal_after(&agent, Word::Stop), @r#"
     {"step":"supervising","process":"[PROCESS]"}
     {"step":"spawned","process":"[PROCESS]"}
     {"step":"signalled","signal":"TERM","processes":1,"why":"stop"}
@@ -24,7 +24,7 @@ fn an_obedient_agent_is_asked_once() {
     {"step":"done"}
     "#);
     let agent = Agent::new("trap 'exit 9' INT; echo ready; while :; do sleep 0.01; done");
-    let journal = without_counts(&told(&agent.interrupted(), Word::Stop));
+    let journal = without_counts(&journal_after(&agent.interrupted(), Word::Stop));
     insta::assert_snapshot!(journal, @r#"
     {"step":"supervising","process":"[PROCESS]"}
     {"step":"spawned","process":"[PROCESS]"}
@@ -37,7 +37,7 @@ fn an_obedient_agent_is_asked_once() {
 #[test]
 fn an_agent_that_ignores_every_request_is_killed() {
     let agent = Agent::new("trap '' TERM INT; echo ready; exec sleep 300").interrupted();
-    insta::assert_snapshot!(told(&agent, Word::Stop), @r#"
+    insta::assert_snapshot!(journal_after(&agent, Word::Stop), @r#"
     {"step":"supervising","process":"[PROCESS]"}
     {"step":"spawned","process":"[PROCESS]"}
     {"step":"signalled","signal":"INT","processes":1,"why":"stop"}
@@ -53,7 +53,7 @@ fn an_agent_that_ignores_every_request_is_killed() {
 #[test]
 fn other_sessions_are_ended_with_a_stop() {
     let agent = Agent::new("setsid sleep 300 & up $! sleep; echo ready; exec sleep 300");
-    insta::assert_snapshot!(told(&agent, Word::Stop), @r#"
+    insta::assert_snapshot!(journal_after(&agent, Word::Stop), @r#"
     {"step":"supervising","process":"[PROCESS]"}
     {"step":"spawned","process":"[PROCESS]"}
     {"step":"signalled","signal":"TERM","processes":1,"why":"stop"}
@@ -69,7 +69,7 @@ fn a_kill_is_at_once_and_for_all() {
     let agent = Agent::new(
         "trap '' TERM; setsid sleep 300 & up $! sleep; sleep 300 & echo ready; exec sleep 300",
     );
-    let journal = told(&agent, Word::Kill);
+    let journal = journal_after(&agent, Word::Kill);
     insta::assert_snapshot!(journal, @r#"
     {"step":"supervising","process":"[PROCESS]"}
     {"step":"spawned","process":"[PROCESS]"}

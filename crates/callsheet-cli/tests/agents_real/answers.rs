@@ -107,8 +107,8 @@ fn texts_arrive(cli: Cli) {
     assert_eq!(delivered["system"]["bytes"], system.len());
     assert_eq!(delivered["system"]["trimmed"], trimmed);
     assert_eq!(ran.run["changed_files"], json!([]));
-    let told = ran.stderr.contains("the system text arrives without");
-    assert_eq!(told, cli == Cli::Gemini, "{}", ran.stderr);
+    let is_warned = ran.stderr.contains("the system text arrives without");
+    assert_eq!(is_warned, cli == Cli::Gemini, "{}", ran.stderr);
     assert_eq!(desk.files_of_user(), [].into(), "the home is not empty");
     let argv = ran.run["argv"].to_string();
     assert!(!argv.contains("a line of"), "{argv}");

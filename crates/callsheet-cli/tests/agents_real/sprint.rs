@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Cli, MODEL};
 use crate::desk::{Desk, processes};
-use crate::model::{Asked, Model, ModelServer, Part, Request, Scenario};
+use crate::model::{Asked, Model, ModelServer, PhaseScript, Request, Scenario};
 use crate::runner::{settings, written};
 use crate::{sandboxed, users};
 
@@ -34,7 +34,7 @@ fn board(status: &str) -> String {
 }
 
 /// Does what an agent does in a phase: writes its files with a command, and ends with its markers.
-fn play(asked: &Asked) -> Part {
+fn play(asked: &Asked) -> PhaseScript {
     let files = format!("{STORY}.md {STORY}-discovery-story.md {STORY}-tech-spec.md");
     let is_first = asked.field("Review attempt") == Some("1");
     let (command, said) = match asked.field("Command").unwrap() {
@@ -79,7 +79,7 @@ fn play(asked: &Asked) -> Part {
             "ZERO ISSUES\n[CRITICAL-ISSUES-FOUND: NO]".to_owned(),
         ),
     };
-    Part {
+    PhaseScript {
         command: Some(command),
         said,
     }

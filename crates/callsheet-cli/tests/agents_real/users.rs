@@ -78,16 +78,16 @@ fn run(cli: Cli, isolate: Value) -> Option<(Desk, Ran, bool)> {
     desk.file("AGENTS.md", "Words of the project.\n");
     let ran = desk.exec();
     assert_eq!(ran.run["status"], "completed", "{}", ran.shown());
-    let told = model.texts().iter().any(|text| text.contains(OWN));
-    Some((desk, ran, told))
+    let is_heard = model.texts().iter().any(|text| text.contains(OWN));
+    Some((desk, ran, is_heard))
 }
 
 fn with_a_key(cli: Cli) {
-    let Some((desk, ran, told)) = run(cli, json!("auto")) else {
+    let Some((desk, ran, is_heard)) = run(cli, json!("auto")) else {
         return;
     };
     assert_eq!(ran.run["isolated"], true, "{}", ran.shown());
-    assert!(!told, "instructions of the user came along");
+    assert!(!is_heard, "instructions of the user came along");
     let ambient = &ran.run["ambient"];
     let project: &[&str] = match cli {
         Cli::Codex | Cli::Opencode => &["AGENTS.md"],
@@ -105,11 +105,11 @@ fn with_a_key(cli: Cli) {
 }
 
 fn without_isolation(cli: Cli) {
-    let Some((_, ran, told)) = run(cli, json!(false)) else {
+    let Some((_, ran, is_heard)) = run(cli, json!(false)) else {
         return;
     };
     assert_eq!(ran.run["isolated"], false, "{}", ran.shown());
-    assert!(told, "the home of the user was not used");
+    assert!(is_heard, "the home of the user was not used");
     let (instructions, hooks) = match cli {
         Cli::Claude => (json!(["~/.claude/CLAUDE.md"]), json!(["Stop"])),
         Cli::Codex => (json!(["~/.codex/AGENTS.md", "AGENTS.md"]), json!(["Stop"])),

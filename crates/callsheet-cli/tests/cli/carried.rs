@@ -136,8 +136,8 @@ fn a_file_wins_over_an_id_and_a_recipe_too() {
     let recipe = "[[layers]]\nname = 'a'\ntext = 'a recipe of that name'\n";
     project.file(&format!("callsheet/recipes/{id}/recipe.toml"), recipe);
     std::fs::remove_file(project.path(&id)).unwrap_or_default();
-    let told = project.run(&["why", &id, "--text", "a recipe of that name"]);
-    assert_eq!(told.code(), Some(0), "{}", said(&told));
+    let run = project.run(&["why", &id, "--text", "a recipe of that name"]);
+    assert_eq!(run.code(), Some(0), "{}", said(&run));
 }
 
 /// Returns the ids of the prompts that carried a text, as numbers.

@@ -26,7 +26,7 @@ fn equal_files() {
 }
 
 #[test]
-fn a_newline_at_the_end_is_told() {
+fn a_newline_at_the_end_is_reported() {
     let project = Project::new();
     project.file("a.txt", "x").file("b.txt", "x\n");
     insta::assert_snapshot!(project.callsheet(&["diff", "a.txt", "b.txt"]), @r"

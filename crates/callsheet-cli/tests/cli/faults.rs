@@ -67,7 +67,7 @@ fn what_is_wrong_with_an_address() {
     insta::assert_snapshot!(project.callsheet(&SEAL), @"
     exit: 2
     --- stderr
-    error: the address of the store is no `postgres://`
+    error: the address of the store is not a `postgres://` URL
     hint: `store` in callsheet.toml and the variable CALLSHEET_STORE take `postgres://user@host/database`
     ");
     // A project cannot have files and services of the user used.

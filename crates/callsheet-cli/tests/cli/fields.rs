@@ -187,7 +187,7 @@ fn a_definition_below_a_text() {
     insta::assert_snapshot!(Project::new().callsheet(&["compose", "layers", "-D", "rules=a", "-D", "rules.b=c"]), @r"
     exit: 2
     --- stderr
-    error: `-D rules.b=c`: `rules` is no object
+    error: `-D rules.b=c`: `rules` is not an object
     hint: write `-D key=text`, `-D key:=json` or `-D key=@FILE`, with dots for fields in fields
     ");
 }

@@ -37,7 +37,7 @@ fn the_map_covers_the_bytes_and_says_where_each_came_from() {
     let prompt = project.read("p.json");
     let map: Value = serde_json::from_str(&project.read("p.map")).unwrap_or_default();
     let input = "You are Ann.\n\tSay \"hi\", and then C\\D.";
-    let (mut end, mut escapes, mut told) = (0, 0, String::new());
+    let (mut end, mut escapes, mut output) = (0, 0, String::new());
     let number = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok());
     for span in map["spans"].as_array().into_iter().flatten() {
         let (from, to) = (number(&span["start"]), number(&span["end"]));
@@ -50,7 +50,7 @@ fn the_map_covers_the_bytes_and_says_where_each_came_from() {
         let source = number(&span["source_start"]).unwrap_or_default()
             ..number(&span["source_end"]).unwrap_or_default();
         let source = &input[source];
-        told.push_str(source);
+        output.push_str(source);
         if span["transform"].is_null() {
             assert_eq!(bytes, source);
         } else {
@@ -59,15 +59,15 @@ fn the_map_covers_the_bytes_and_says_where_each_came_from() {
         }
     }
     assert_eq!(end, prompt.len());
-    assert_eq!((told.as_str(), escapes), (input, 5));
+    assert_eq!((output.as_str(), escapes), (input, 5));
 }
 
 #[test]
 fn the_file_and_its_map_belong_together() {
     let (project, id) = composed();
     let text = ["--text", "a \"quoted\" line\nof two"];
-    let told = project.callsheet(&[&words("why p.json --source-map p.map")[..], &text].concat());
-    insta::assert_snapshot!(told, @"
+    let output = project.callsheet(&[&words("why p.json --source-map p.map")[..], &text].concat());
+    insta::assert_snapshot!(output, @"
     exit: 0
     --- stdout
     bytes 1154 to 1179 (line 2 of message 4)
@@ -79,7 +79,7 @@ fn the_file_and_its_map_belong_together() {
         words("messages --input input.yaml"),
     ] {
         let again = project.callsheet(&[&["why"][..], &target, &text].concat());
-        assert_eq!(again, told, "{target:?}");
+        assert_eq!(again, output, "{target:?}");
     }
     let carriers = project.callsheet(&[&["why"][..], &text].concat());
     assert!(
@@ -101,7 +101,7 @@ fn a_text_is_found_as_people_read_it_and_as_it_stands_there() {
     assert_eq!(at("\n\tSay \"hi\""), at(r#"\n\tSay \"hi\""#));
     assert_eq!(at("C\\D").len(), 1);
     assert_eq!(at("C\\D"), at(r"C\\D"));
-    assert_eq!(at("nof two"), [], "half an escape is no text");
+    assert_eq!(at("nof two"), [], "half an escape is not text");
     assert_eq!(
         at("\"role\":\"user\"").len(),
         1,

@@ -160,7 +160,7 @@ fn a_program_without_arguments_prints_its_help_to_stderr() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_reported() {
     insta::assert_snapshot!(Project::new().callsheet(&["--version"]), @r"
     exit: 0
     --- stdout

@@ -50,7 +50,7 @@ fn a_pipe_named_like_a_story() {
       </file>
     </file_injections>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-pipe.md` is no regular file: a named pipe
+    warning: `_bmad-output/implementation-artifacts/2a-1-pipe.md` is not a regular file: a named pipe
     "#);
     insta::assert_snapshot!(project.callsheet(&["pack"]), @r#"
     exit: 0
@@ -64,7 +64,7 @@ fn a_pipe_named_like_a_story() {
     good
     </file>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-pipe.md` is no regular file
+    warning: `_bmad-output/implementation-artifacts/2a-1-pipe.md` is not a regular file
     "#);
 }
 
@@ -82,19 +82,19 @@ fn a_pipe_among_templates_and_recipes() {
     insta::assert_snapshot!(project.callsheet(&["compose", "mine"]), @r"
     exit: 2
     --- stderr
-    error: callsheet/recipes/mine/pipe.md: is no regular file: a named pipe
+    error: callsheet/recipes/mine/pipe.md: is not a regular file: a named pipe
     ");
     insta::assert_snapshot!(project.callsheet(&["template", "check"]), @r"
     exit: 1
     --- stdout
-    callsheet/templates/pipe.md: is no regular file
+    callsheet/templates/pipe.md: is not a regular file
     --- stderr
     error: 7 templates checked, 1 problem found
     ");
     insta::assert_snapshot!(project.callsheet(&["compose", "layers", "-D", "project_context:=true"]), @r"
     exit: 0
     --- stderr
-    warning: `CLAUDE.md` is no regular file: a named pipe
+    warning: `CLAUDE.md` is not a regular file: a named pipe
     ");
 }
 
@@ -121,7 +121,7 @@ fn a_device() {
     <file_injections rule="DO NOT read these files - content already provided">
     </file_injections>
     --- stderr
-    warning: `/dev/zero` is no regular file: a device
+    warning: `/dev/zero` is not a regular file: a device
     warning: injection:empty: No file was found to inject for command 'dev'
     "#);
 }
@@ -214,13 +214,13 @@ fn names_that_are_no_text() {
       </file>
     </file_injections>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-�.md` has a name that is no UTF-8 text
+    warning: `_bmad-output/implementation-artifacts/2a-1-�.md` has a name that is not UTF-8 text
     "#);
     insta::assert_snapshot!(project.callsheet(&["pack", "--fail-on-loss"]), @r"
     exit: 1
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1-�.md` has a name that is no UTF-8 text
-    warning: `_bmad-output/implementation-artifacts/other-�.md` has a name that is no UTF-8 text
+    warning: `_bmad-output/implementation-artifacts/2a-1-�.md` has a name that is not UTF-8 text
+    warning: `_bmad-output/implementation-artifacts/other-�.md` has a name that is not UTF-8 text
     error: 2 things that were asked for are not in the prompt, and `--fail-on-loss` is set
     ");
 }
@@ -238,7 +238,7 @@ fn a_binary_file() {
       </file>
     </file_injections>
     --- stderr
-    warning: `_bmad-output/implementation-artifacts/2a-1.bin` is no UTF-8 text: invalid UTF-8 at byte 2
+    warning: `_bmad-output/implementation-artifacts/2a-1.bin` is not UTF-8 text: invalid UTF-8 at byte 2
     "#);
     insta::assert_snapshot!(project.callsheet(&["pack", "-v"]), @r#"
     exit: 0
@@ -284,17 +284,17 @@ fn a_folder_of_a_hundred_thousand_artifacts() {
 fn a_settings_file_that_is_not_a_plain_one_is_refused() {
     let project = Project::new();
     let file = project.path("callsheet.toml");
-    let mut told = String::new();
+    let mut output = String::new();
     std::fs::write(
         project.outside().join("elsewhere.toml"),
         "project = \"x\"\n",
     )
     .unwrap();
     std::os::unix::fs::symlink("../elsewhere.toml", &file).unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -304,14 +304,14 @@ fn a_settings_file_that_is_not_a_plain_one_is_refused() {
         0,
     )
     .unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
+    output.push_str(&project.callsheet(&["recipe", "list"]));
     std::fs::remove_file(&file).unwrap();
     std::fs::File::create(&file)
         .unwrap()
         .set_len(2 << 30)
         .unwrap();
-    told.push_str(&project.callsheet(&["recipe", "list"]));
-    insta::assert_snapshot!(told, @"
+    output.push_str(&project.callsheet(&["recipe", "list"]));
+    insta::assert_snapshot!(output, @"
     exit: 2
     --- stderr
     error: callsheet.toml: leads out of the root
@@ -320,7 +320,7 @@ fn a_settings_file_that_is_not_a_plain_one_is_refused() {
     error: callsheet.toml: leads out of the root
     exit: 2
     --- stderr
-    error: callsheet.toml: is no regular file
+    error: callsheet.toml: is not a regular file
     exit: 2
     --- stderr
     error: callsheet.toml: is over the file size limit

@@ -60,7 +60,7 @@ fn damaged_bundles_are_refused() {
     insta::assert_snapshot!(refused(&bytes[..bytes.len() / 2]), @"
     exit: 2
     --- stderr
-    error: b.tar.zst: it is no bundle: incomplete frame
+    error: b.tar.zst: it is not a bundle: incomplete frame
     ");
 }
 
@@ -90,7 +90,7 @@ fn what_is_no_bundle_at_all() {
     insta::assert_snapshot!(project.callsheet(&["import", "text"]), @"
     exit: 2
     --- stderr
-    error: text: it is no bundle: Unknown frame descriptor
+    error: text: it is not a bundle: Unknown frame descriptor
     ");
     insta::assert_snapshot!(project.callsheet(&["import", "zeros"]), @"
     exit: 2
@@ -239,7 +239,7 @@ fn bombs_are_refused() {
     insta::assert_snapshot!(project.callsheet(&["import", "b.tar.zst"]), @"
     exit: 2
     --- stderr
-    error: b.tar.zst: it is no bundle: unexpected EOF during skip
+    error: b.tar.zst: it is not a bundle: unexpected EOF during skip
     ");
     let lie = pack_with(&files, |tar| {
         let mut header = tar::Header::new_ustar();

@@ -160,7 +160,7 @@ fn what_cannot_be_read_is_named() {
     insta::assert_snapshot!(said("title=@bytes"), @r"
     exit: 2
     --- stderr
-    error: bytes: no UTF-8 text
+    error: bytes: not UTF-8 text
     ");
     insta::assert_snapshot!(said("title=@"), @r"
     exit: 2

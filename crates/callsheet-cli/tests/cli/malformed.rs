@@ -69,7 +69,7 @@ fn no_text() {
     insta::assert_snapshot!(with_input("input.json", b"{\"rules\": \"\xff\"}"), @r"
     exit: 2
     --- stderr
-    error: input.json: no UTF-8 text
+    error: input.json: not UTF-8 text
     ");
 }
 

@@ -193,7 +193,7 @@ fn what_is_named_is_there_or_lost() {
     insta::assert_snapshot!(project.callsheet(&["pack", "latin.txt", "logo.png", "out", "--fail-on-loss"]), @r"
     exit: 1
     --- stderr
-    warning: `latin.txt` is no UTF-8 text: invalid UTF-8 at byte 3
+    warning: `latin.txt` is not UTF-8 text: invalid UTF-8 at byte 3
     warning: `logo.png` is binary
     warning: `out` leads out of the root: through a link
     error: 3 things that were asked for are not in the prompt, and `--fail-on-loss` is set

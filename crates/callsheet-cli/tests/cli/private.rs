@@ -85,7 +85,7 @@ fn git_sees_nothing_of_the_folder_whenever_somebody_was_killed() {
 }
 
 #[test]
-fn a_store_that_is_gone_is_told() {
+fn a_store_that_is_gone_is_reported() {
     let project = shop();
     let id = seal(&project, "you");
     for is_empty in [false, true] {

@@ -110,7 +110,7 @@ fn filters_that_cannot_be_read() {
     insta::assert_snapshot!(project.callsheet(&["prompts", "--since", "yesterday"]), @"
     exit: 2
     --- stderr
-    error: `yesterday` is no time
+    error: `yesterday` is not a valid time
     hint: write a span such as `7d` or `12h`, a day such as `2026-11-01`, or `2026-11-01T18:30`
     ");
     insta::assert_snapshot!(project.callsheet(&["prompts", "--file", "[a"]), @"

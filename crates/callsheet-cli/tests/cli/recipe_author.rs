@@ -152,7 +152,7 @@ fn a_check_composes_the_sample() {
     insta::assert_snapshot!(project.callsheet(&words("recipe check triage")), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/triage/sample.yaml: no UTF-8 text
+    callsheet/recipes/triage/sample.yaml: not UTF-8 text
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");

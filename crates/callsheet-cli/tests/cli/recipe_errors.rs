@@ -192,7 +192,7 @@ fn a_condition_over_no_field_of_the_input() {
     insta::assert_snapshot!(check(&[("recipe.toml", WITH_SCHEMA), ("input.json", schema)]), @r"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/recipe.toml:4: `loud` in the condition is no field of the input (`quiet`)
+    callsheet/recipes/mine/recipe.toml:4: `loud` in the condition is not a field of the input (`quiet`)
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");
@@ -233,7 +233,7 @@ fn an_unknown_recipe_is_no_verdict() {
 }
 
 #[test]
-fn problems_of_all_recipes_are_told_at_once() {
+fn problems_of_all_recipes_are_reported_at_once() {
     let project = recipe(&[("recipe.toml", "a = 1\n")]);
     project.file(
         "callsheet/recipes/other/recipe.toml",

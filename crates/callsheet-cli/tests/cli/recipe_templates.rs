@@ -10,7 +10,7 @@ fn broken_frontmatter_of_a_template() {
     insta::assert_snapshot!(check(&[("recipe.toml", WITH_TEMPLATE), ("a.md", template)]), @"
     exit: 1
     --- stdout
-    callsheet/recipes/mine/a.md:2: the frontmatter is no valid YAML: `[` has no `]`
+    callsheet/recipes/mine/a.md:2: the frontmatter is not valid YAML: `[` has no `]`
     --- stderr
     error: 1 recipe checked, 1 problem found
     ");

@@ -214,7 +214,7 @@ fn names_that_are_none() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "pack", "--as", "../tree"]), @r"
     exit: 2
     --- stderr
-    error: `../tree` is no name for a recipe
+    error: `../tree` is not a valid name for a recipe
     ");
     insta::assert_snapshot!(project.callsheet(&["recipe", "eject", "pakc"]), @r"
     exit: 2
@@ -277,7 +277,10 @@ fn names_with_a_slash_work_everywhere_and_lead_nowhere_else() {
         "",
     ] {
         let copy = project.callsheet(&["recipe", "eject", "sprint/dev-story", "--as", name]);
-        assert!(copy.contains("is no name for a recipe"), "{name}: {copy}");
+        assert!(
+            copy.contains("is not a valid name for a recipe"),
+            "{name}: {copy}"
+        );
         let found = project.callsheet(&["compose", name]);
         assert!(found.contains("no recipe named"), "{name}: {found}");
     }

@@ -97,17 +97,17 @@ fn a_root_that_is_no_folder() {
     insta::assert_snapshot!(project.callsheet(&["--root", "nope", "pack"]), @r"
     exit: 2
     --- stderr
-    error: `nope` is no folder
+    error: `nope` is not a folder
     ");
     insta::assert_snapshot!(project.callsheet(&["--root", "top.txt", "pack"]), @r"
     exit: 2
     --- stderr
-    error: `top.txt` is no folder
+    error: `top.txt` is not a folder
     ");
     insta::assert_snapshot!(project.callsheet(&["--root", "nope", "init"]), @r"
     exit: 2
     --- stderr
-    error: `[ROOT]/nope` is no folder
+    error: `[ROOT]/nope` is not a folder
     ");
 }
 
@@ -116,7 +116,7 @@ fn a_start_folder_that_is_none() {
     insta::assert_snapshot!(nested().callsheet(&["-C", "nope", "pack"]), @r"
     exit: 2
     --- stderr
-    error: `nope` is no folder
+    error: `nope` is not a folder
     ");
 }
 

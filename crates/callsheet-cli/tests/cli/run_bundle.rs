@@ -300,13 +300,13 @@ fn hostile_runs_are_refused_and_named() {
     let files = unpack(&std::fs::read(export(&project, &[&run])).unwrap());
     let said_of = |files: &Files| {
         other.file("b.tar.zst", pack(files));
-        let told = said(&other.run(&["import", "b.tar.zst"]));
+        let output = said(&other.run(&["import", "b.tar.zst"]));
         let proven = other.run(&["verify", "b.tar.zst"]);
-        assert_eq!(proven.code(), Some(1), "{told}");
+        assert_eq!(proven.code(), Some(1), "{output}");
         assert!(!other.path(STORE).exists());
-        let told = told.replace(&run, "RUN").replace(&prompt, "PROMPT");
-        let cut = told.find("expected b3:").unwrap_or(told.len());
-        told[..cut].trim_end().to_owned() + "\n"
+        let output = output.replace(&run, "RUN").replace(&prompt, "PROMPT");
+        let cut = output.find("expected b3:").unwrap_or(output.len());
+        output[..cut].trim_end().to_owned() + "\n"
     };
     let (opened, closed) = ("[".repeat(200), "]".repeat(200));
     let deep = format!("\"payload\":{{\"a\":{opened}{closed},");
@@ -314,16 +314,16 @@ fn hostile_runs_are_refused_and_named() {
         let text = text.replace("{run}", &run).replace("{prompt}", &prompt);
         text.replace("{deep}", &deep)
     };
-    let mut told = String::new();
+    let mut output = String::new();
     for (name, rehash, from, to) in CHANGES {
-        told += &said_of(&changed(&files, name, *rehash, |text| {
+        output += &said_of(&changed(&files, name, *rehash, |text| {
             assert!(text.contains(&full(from)), "{text}");
             text.replacen(&full(from), &full(to), 1)
         }));
     }
     for name in ["run.json", "events.ndjson", "log.ndjson"] {
         let kept = files.iter().filter(|(path, _)| !path.ends_with(name));
-        told += &said_of(&kept.cloned().collect());
+        output += &said_of(&kept.cloned().collect());
     }
     let log = format!("runs/{run}/log.ndjson");
     let more = format!("runs/{run}/more");
@@ -334,15 +334,15 @@ fn hostile_runs_are_refused_and_named() {
         &more,
     ] {
         let more = (path.to_owned(), Vec::new());
-        told += &said_of(&[&files[..], &[more]].concat());
+        output += &said_of(&[&files[..], &[more]].concat());
     }
-    assert_refused(&told);
+    assert_refused(&output);
 }
 
 /// What is said of each, in order.
 #[track_caller]
-fn assert_refused(told: &str) {
-    insta::assert_snapshot!(told, @"
+fn assert_refused(output: &str) {
+    insta::assert_snapshot!(output, @"
     error: b.tar.zst: `runs/RUN/run.json`: hash mismatch:
     error: b.tar.zst: `runs/RUN/events.ndjson`: hash mismatch:
     error: b.tar.zst: `runs/RUN/log.ndjson`, line 1: expected record 1, found 2

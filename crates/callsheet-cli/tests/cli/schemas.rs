@@ -31,7 +31,7 @@ fn a_recipe_of_such_a_name_is_told_of() {
     insta::assert_snapshot!(project.callsheet(&words("recipe eject pack --as recipe")), @r"
     exit: 2
     --- stderr
-    error: `recipe` is no name for a recipe
+    error: `recipe` is not a valid name for a recipe
     hint: `callsheet schema recipe` prints the schema of a file; choose another name
     ");
 }

@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::sealed::{export, said, seal, seal_by, shop};
 
 /// Returns what a command says, without what differs from server to server.
-fn told(project: &Project, database: &Database, args: &[&str]) -> String {
+fn output_of(project: &Project, database: &Database, args: &[&str]) -> String {
     let run = project.run(args);
     let shown = project.shown(&run);
     assert!(!shown.contains(&database.password()), "{shown}");
@@ -39,13 +39,13 @@ fn everything_works_on_a_server() {
     };
     let mut project = shop();
     project.variable("CALLSHEET_STORE", &database.url());
-    insta::assert_snapshot!(told(&project, &database, &["verify"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["verify"]), @"
     exit: 3
     --- stderr
     error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
     hint: `callsheet compose RECIPE --seal` seals a prompt
     ");
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
@@ -56,19 +56,19 @@ fn everything_works_on_a_server() {
         !project.path(".callsheet").exists(),
         "nothing is kept beside the server"
     );
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 0
     --- stdout
     ID              SEALED                RECIPE  BYTES  TOKENS  FINGERPRINT
     [ID1]  [TIME]  review    150          b3:dff76ff72546
     [ID2]  [TIME]  review    151          b3:482142ba9431
     ");
-    insta::assert_snapshot!(told(&project, &database, &["verify"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["verify"]), @"
     exit: 0
     --- stderr
     2 events, 1 project, 2 prompts, 8 texts checked: nothing was changed
     ");
-    insta::assert_snapshot!(told(&project, &database, &["show", &one]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["show", &one]), @"
     exit: 0
     --- stdout
     Review src/login.rs, you.
@@ -89,12 +89,12 @@ fn everything_works_on_a_server() {
     prompt [ID2], sealed [TIME] by engine 0.1.0
     recipe review, 151 bytes, b3:482142ba9431de26f441ae921ad2b7106dce1b442d7799dd6120eeccebb190e6
     ");
-    insta::assert_snapshot!(told(&project, &database, &["replay", &one]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["replay", &one]), @"
     exit: 0
     --- stdout
     prompt [ID2]: the same 151 bytes, b3:482142ba9431de26f441ae921ad2b7106dce1b442d7799dd6120eeccebb190e6
     ");
-    insta::assert_snapshot!(told(&project, &database, &["diff", &one, &two]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["diff", &one, &two]), @"
     exit: 1
     --- stdout
     SECTION             CHANGE    A   B  DELTA
@@ -110,13 +110,13 @@ fn everything_works_on_a_server() {
     tokens: 46 → 46 (+0)
     common prefix: 21 of 151 bytes, 6 tokens
     ");
-    insta::assert_snapshot!(told(&project, &database, &["search", "push"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["search", "push"]), @"
     exit: 0
     --- stdout
     prompt [ID1] and 1 more, section rules: rules.md: file:rules.md
       Never push to main. Run the checks.
     ");
-    insta::assert_snapshot!(told(&project, &database, &["why", "--text", "you.\n\nNever"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["why", "--text", "you.\n\nNever"]), @"
     exit: 0
     --- stdout
     prompt [ID2], sealed [TIME], recipe review
@@ -126,7 +126,7 @@ fn everything_works_on_a_server() {
         layer frame: text of the recipe
         layer rules, section rules.md: file:rules.md:1
     ");
-    insta::assert_snapshot!(told(&project, &database, &["show", "0m7f"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["show", "0m7f"]), @"
     exit: 2
     --- stderr
     error: no prompt or run `0m7f`
@@ -134,7 +134,7 @@ fn everything_works_on_a_server() {
     ");
     let bundle = export(&project, &[&one]);
     let bundle = bundle.to_str().unwrap();
-    insta::assert_snapshot!(told(&project, &database, &["gc", "--keep", "1"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["gc", "--keep", "1"]), @"
     exit: 0
     --- stdout
     [ID2]
@@ -142,12 +142,12 @@ fn everything_works_on_a_server() {
     removed 1 prompt, 2 texts that only they carried, 62 bytes
     ");
     assert_eq!(project.run(&["show", &one]).code(), Some(2));
-    insta::assert_snapshot!(told(&project, &database, &["import", bundle]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["import", bundle]), @"
     exit: 0
     --- stderr
     imported [ID2]
     ");
-    insta::assert_snapshot!(told(&project, &database, &["import", bundle]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["import", bundle]), @"
     exit: 0
     --- stderr
     already here [ID2]
@@ -155,7 +155,7 @@ fn everything_works_on_a_server() {
     assert_eq!(project.run(&["verify"]).code(), Some(0));
     let mut other = Project::named("elsewhere");
     other.variable("CALLSHEET_STORE", &database.url());
-    insta::assert_snapshot!(told(&other, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&other, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: nothing is sealed in this project yet (store `postgres://callsheet@[SERVER]/[DATABASE]`)
@@ -199,13 +199,13 @@ fn passwords_and_services_come_from_where_libpq_has_them() {
     assert_eq!(all(&project), Some(0));
     // A password for any host is not for one that a project has chosen.
     passwords(&project, 0o600, &format!("*:*:*:{user}:{password}\n"));
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: for a URL in the settings of a project, only a line of your password file that names the host counts
     ");
     project.variable("PGPASSWORD", &password);
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: for a URL in the settings of a project, only a line of your password file that names the host counts
@@ -220,13 +220,13 @@ fn passwords_and_services_come_from_where_libpq_has_them() {
     passwords(&project, 0o600, &for_host);
     assert_eq!(all(&project), Some(0));
     passwords(&project, 0o644, &for_host);
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: the store `postgres://callsheet@[SERVER]/[DATABASE]` asks for a password: the password file `[ROOT]/.pgpass` is not used, because group or others have access to it; `chmod 600` changes that
     ");
     project.variable("PGSSLMODE", "require");
-    insta::assert_snapshot!(told(&project, &database, &["prompts"]), @"
+    insta::assert_snapshot!(output_of(&project, &database, &["prompts"]), @"
     exit: 3
     --- stderr
     error: the store `postgres://callsheet@[SERVER]/[DATABASE]` cannot be reached: the server does not speak TLS, which `sslmode` asks for; `ssl = on` in its configuration changes that

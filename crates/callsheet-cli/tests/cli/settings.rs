@@ -86,12 +86,12 @@ fn a_check_without_a_command() {
 
 #[test]
 fn a_copy_that_leads_out_of_the_root() {
-    let told = ["../secret", "/etc/passwd"].map(|path| {
+    let output_of = ["../secret", "/etc/passwd"].map(|path| {
         with_settings(format!(
             "[workspace]\nbase = \"main\"\ncopy = [\"a\", \"{path}\"]\n"
         ))
     });
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(output_of.join("\n"), @"
     exit: 2
     --- stderr
     error: callsheet.toml:3: cannot copy `../secret`: `..` would lead out of the root
@@ -109,7 +109,7 @@ fn settings_that_are_no_text() {
     insta::assert_snapshot!(with_settings(b"\xff\xfe"), @r"
     exit: 2
     --- stderr
-    error: callsheet.toml: no UTF-8 text
+    error: callsheet.toml: not UTF-8 text
     ");
 }
 
@@ -120,7 +120,7 @@ fn settings_that_are_a_pipe_are_not_waited_for() {
     insta::assert_snapshot!(project.callsheet(&["recipe", "list"]), @r"
     exit: 2
     --- stderr
-    error: callsheet.toml: is no regular file
+    error: callsheet.toml: is not a regular file
     ");
 }
 
@@ -131,7 +131,7 @@ fn a_variable_that_is_no_number() {
     insta::assert_snapshot!(project.callsheet(&["pack"]), @r"
     exit: 2
     --- stderr
-    error: the variable `CALLSHEET_MAX_FILE_BYTES` is no number of bytes: `1 MB`
+    error: the variable `CALLSHEET_MAX_FILE_BYTES` is not a number of bytes: `1 MB`
     ");
 }
 
@@ -142,7 +142,7 @@ fn a_prompts_folder_of_the_settings_that_is_not_there() {
     insta::assert_snapshot!(project.callsheet(&["template", "list"]), @r"
     exit: 2
     --- stderr
-    error: `[ROOT]/nope` is no folder
+    error: `[ROOT]/nope` is not a folder
     hint: the setting `prompts_dir` names it
     ");
 }
@@ -168,23 +168,23 @@ fn input_wins_over_variable_wins_over_file_wins_over_default() {
     let compose = words(
         r#"compose injection -D command_name=dev -D story_keys:=["2a-1"] -D paths.implementation_artifacts=by-input"#,
     );
-    let told = |project: &Project, args: &[&str]| {
+    let output_of = |project: &Project, args: &[&str]| {
         let text = project.run(args).text();
         text.lines().nth(1).map(str::to_owned)
     };
     let line = |place: &str| Some(format!("  <file path=\"{place}/2a-1.md\">"));
     assert_eq!(
-        told(&project, &inject),
+        output_of(&project, &inject),
         line("_bmad-output/implementation-artifacts")
     );
     project.file(
         "callsheet.toml",
         "[paths]\nimplementation_artifacts = \"by-file\"\n",
     );
-    assert_eq!(told(&project, &inject), line("by-file"));
+    assert_eq!(output_of(&project, &inject), line("by-file"));
     project.variable("CALLSHEET_PATHS_IMPLEMENTATION_ARTIFACTS", "by-variable");
-    assert_eq!(told(&project, &inject), line("by-variable"));
-    assert_eq!(told(&project, &compose), line("by-input"));
+    assert_eq!(output_of(&project, &inject), line("by-variable"));
+    assert_eq!(output_of(&project, &compose), line("by-input"));
 }
 
 #[test]

@@ -124,12 +124,12 @@ fn the_settings_of_a_new_project_are_all_there_as_comments() {
     let project = Project::new();
     assert_eq!(project.run(&["init"]).code(), Some(0));
     let text = project.read("callsheet.toml");
-    let told: Vec<&str> = text
+    let output: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# "))
         .filter(|line| line.contains(" = ") || line.starts_with('['))
         .collect();
-    project.file("callsheet.toml", told.join("\n"));
+    project.file("callsheet.toml", output.join("\n"));
     insta::assert_snapshot!(project.callsheet(&["recipe", "check"]), @r"
     exit: 0
     --- stderr
@@ -149,8 +149,8 @@ fn the_demo_of_prompts_tells_its_story() {
 #[test]
 fn what_the_demo_of_prompts_proposes_works() {
     let project = Project::new();
-    let told = project.run(&["demo", "--compose", "other"]).text();
-    let commands = told.lines().filter_map(|line| {
+    let output = project.run(&["demo", "--compose", "other"]).text();
+    let commands = output.lines().filter_map(|line| {
         let proposed = line.trim_start().strip_prefix("callsheet ");
         line.strip_prefix("$ callsheet ")
             .or_else(|| proposed.and_then(|line| line.split("    ").next()))
@@ -180,7 +180,7 @@ fn what_the_demo_of_prompts_proposes_works() {
             assert!(said.contains("already sealed "), "{args:?}: {said}");
         }
     }
-    assert_eq!(number, 17, "{told}");
+    assert_eq!(number, 17, "{output}");
 }
 
 #[test]

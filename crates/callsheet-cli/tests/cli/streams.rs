@@ -26,7 +26,7 @@ fn talk_is_normal_verbose_or_quiet_and_data_stays_the_same() {
     a
     </file>
     --- stderr
-    warning: `nope` is no UTF-8 text: invalid UTF-8 at byte 0
+    warning: `nope` is not UTF-8 text: invalid UTF-8 at byte 0
     note: 1 file left out (1 binary); `-v` names them
     "#);
     let data = project.run(&args).stdout;
@@ -35,11 +35,11 @@ fn talk_is_normal_verbose_or_quiet_and_data_stays_the_same() {
         ("--quiet", ""),
         (
             "-v",
-            "warning: `nope` is no UTF-8 text: invalid UTF-8 at byte 0\nnote: `b.png` is binary\n",
+            "warning: `nope` is not UTF-8 text: invalid UTF-8 at byte 0\nnote: `b.png` is binary\n",
         ),
         (
             "--verbose",
-            "warning: `nope` is no UTF-8 text: invalid UTF-8 at byte 0\nnote: `b.png` is binary\n",
+            "warning: `nope` is not UTF-8 text: invalid UTF-8 at byte 0\nnote: `b.png` is binary\n",
         ),
     ] {
         let run = project.run(&[&args[..], &[flag]].concat());
@@ -70,7 +70,7 @@ fn colours_are_for_terminals_unless_asked_for() {
     assert!(!plain.contains('\x1b'));
     assert_eq!(said(&["--color", "auto"]), plain);
     assert_eq!(said(&["--color", "never"]), plain);
-    insta::assert_snapshot!(said(&["--color", "always"]).escape_debug(), @r"\u{1b}[1m\u{1b}[33mwarning\u{1b}[0m: `nope` is no UTF-8 text: invalid UTF-8 at byte 0\n\u{1b}[1m\u{1b}[34mnote\u{1b}[0m: 1 file left out (1 binary); `-v` names them\n");
+    insta::assert_snapshot!(said(&["--color", "always"]).escape_debug(), @r"\u{1b}[1m\u{1b}[33mwarning\u{1b}[0m: `nope` is not UTF-8 text: invalid UTF-8 at byte 0\n\u{1b}[1m\u{1b}[34mnote\u{1b}[0m: 1 file left out (1 binary); `-v` names them\n");
     let table = project
         .run(&words(r#"explain pack -D globs:=["a.txt"] --color always"#))
         .text();

@@ -122,20 +122,20 @@ fn hostile_tasks_are_refused_and_named() {
     };
     let said_of = |files: &Files| {
         other.file("b.tar.zst", pack(files));
-        let told = said(&other.run(&["import", "b.tar.zst"]));
+        let output = said(&other.run(&["import", "b.tar.zst"]));
         let proven = other.run(&["verify", "b.tar.zst"]);
-        assert_eq!(proven.code(), Some(1), "{told}");
+        assert_eq!(proven.code(), Some(1), "{output}");
         assert!(!other.path(STORE).exists());
-        told.replace(&run, "RUN").replace(&task, "TASK")
+        output.replace(&run, "RUN").replace(&task, "TASK")
     };
-    let mut told = String::new();
+    let mut output = String::new();
     for (from, to) in CHANGES {
-        told += &said_of(&changed(&files, "run.json", true, |text| {
+        output += &said_of(&changed(&files, "run.json", true, |text| {
             assert!(text.contains(&full(from)), "{text}");
             text.replacen(&full(from), &full(to), 1)
         }));
     }
-    told += &said_of(&changed(&files, "bundle.json", false, |text| {
+    output += &said_of(&changed(&files, "bundle.json", false, |text| {
         text.replace("bundle/3", "bundle/2")
     }));
     let second = another_run(&project, &prompt, &task);
@@ -145,8 +145,8 @@ fn hostile_tasks_are_refused_and_named() {
     let said = said_of(&changed(&two, &name, true, |text| {
         text.replacen("Lock the account", "Unlock the account", 1)
     }));
-    told += &said.replace(&last, "RUN");
-    insta::assert_snapshot!(told, @"
+    output += &said.replace(&last, "RUN");
+    insta::assert_snapshot!(output, @"
     error: b.tar.zst: `runs/RUN/run.json`: its task has a title that no store can keep
     error: b.tar.zst: `runs/RUN/run.json`: its task has a title that no store can keep
     error: b.tar.zst: `runs/RUN/run.json`: the id of its task is not that of its time

@@ -32,14 +32,14 @@ fn a_check_tells_every_problem_with_its_line() {
     exit: 1
     --- stdout
     prompts/a.md:3: `never` is declared and never used
-    prompts/a.md:5: `{{}}` is no placeholder and stays as it is
+    prompts/a.md:5: `{{}}` is not a placeholder and stays as it is
     prompts/a.md:5: `{{whom}}` is not declared and stays as it is
     prompts/b.md: the name `greet` of `b.md` is already taken by `a.md`
-    prompts/c.md:3: the frontmatter is no valid YAML: `[` has no `]`
+    prompts/c.md:3: the frontmatter is not valid YAML: `[` has no `]`
     prompts/d.md:5: no template named `nope.md`
     prompts/e.md:4: syntax error: unexpected end of block
     prompts/f.md:2: `engine` is `plain` or `jinja`, not `perl`
-    prompts/g.md: no valid UTF-8 at byte 0
+    prompts/g.md: not valid UTF-8 at byte 0
     --- stderr
     error: 6 templates checked, 9 problems found
     ");
@@ -85,9 +85,9 @@ fn problems_do_not_hide_the_templates_that_work() {
     e      e.md  jinja
     f      f.md  plain
     --- stderr
-    warning: c.md:3: the frontmatter is no valid YAML: `[` has no `]`
+    warning: c.md:3: the frontmatter is not valid YAML: `[` has no `]`
     warning: f.md:2: `engine` is `plain` or `jinja`, not `perl`
-    warning: g.md: no valid UTF-8 at byte 0
+    warning: g.md: not valid UTF-8 at byte 0
     warning: b.md: the name `greet` of `b.md` is already taken by `a.md`
     ");
 }
@@ -184,7 +184,7 @@ fn a_template_is_filled_with_values_and_stories() {
 }
 
 #[test]
-fn missing_and_unused_values_are_told() {
+fn missing_and_unused_values_are_reported() {
     let project = own();
     insta::assert_snapshot!(project.callsheet(&["template", "render", "review", "--story", "2a-1", "-D", "whom=you"]), @r"
     exit: 0
@@ -251,7 +251,7 @@ fn a_folder_that_is_none() {
     insta::assert_snapshot!(own().callsheet(&["template", "list", "--prompts-dir", "nope"]), @r"
     exit: 2
     --- stderr
-    error: `nope` is no folder
+    error: `nope` is not a folder
     ");
 }
 

@@ -252,6 +252,6 @@ fn a_prompts_folder_that_is_not_there() {
     insta::assert_snapshot!(Project::new().callsheet(&["compose", "layers", "--prompts-dir", "nope"]), @r"
     exit: 2
     --- stderr
-    error: `nope` is no folder
+    error: `nope` is not a folder
     ");
 }

@@ -30,7 +30,7 @@ fn with_problems() -> Project {
 }
 
 #[test]
-fn cycles_and_unresolved_names_are_told() {
+fn cycles_and_unresolved_names_are_reported() {
     let project = with_problems();
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml"]), @"
     exit: 1
@@ -296,8 +296,8 @@ fn a_config_that_cannot_be_read_is_told_with_the_reason() {
     warning: workflow.yaml:4: `v1`: cannot read `../out.yaml`: it leads out of the root
     warning: workflow.yaml:6: `v2`: cannot read `gone.yaml`: it does not exist
     warning: workflow.yaml:8: `v3`: cannot read `.`: it is a folder
-    warning: workflow.yaml:10: `v4`: cannot read `bytes.yaml`: it is no UTF-8 text
-    warning: workflow.yaml:12: `v5`: `bad.yaml` cannot be used: line 2: no valid YAML: `[` has no `]`
+    warning: workflow.yaml:10: `v4`: cannot read `bytes.yaml`: it is not UTF-8 text
+    warning: workflow.yaml:12: `v5`: `bad.yaml` cannot be used: line 2: not valid YAML: `[` has no `]`
     error: 6 problems found
     ");
 }
@@ -330,7 +330,7 @@ fn a_file_that_is_no_yaml() {
     insta::assert_snapshot!(project.callsheet(&["template", "vars", "workflow.yaml"]), @"
     exit: 2
     --- stderr
-    error: workflow.yaml:2: no valid YAML: `[` has no `]`
+    error: workflow.yaml:2: not valid YAML: `[` has no `]`
     ");
 }
 

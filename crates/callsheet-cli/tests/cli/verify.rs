@@ -43,10 +43,10 @@ fn a_store_that_nobody_touched() {
     insta::assert_snapshot!(project.callsheet(&["verify", "-q"]), @"exit: 0");
 }
 
-/// Returns the columns of all tables that hold texts or bytes; `slot` only says what a new text is compared with.
+/// Returns the columns of all tables that hold texts or bytes; `delta_base` only says what a new text is packed against.
 fn cells(database: &rusqlite::Connection) -> Vec<(String, String)> {
     let sql = "select m.name, c.name from sqlite_schema m join pragma_table_info(m.name) c \
-        where m.type = 'table' and m.name not like 'sqlite_%' and m.name <> 'slot' and m.name not like 'trigram%' and c.type in ('BLOB', 'TEXT') order by 1, 2";
+        where m.type = 'table' and m.name not like 'sqlite_%' and m.name <> 'delta_base' and m.name not like 'trigram%' and c.type in ('BLOB', 'TEXT') order by 1, 2";
     let mut statement = database.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
     rows.unwrap().map(Result::unwrap).collect()
@@ -133,7 +133,6 @@ fn a_changed_byte_in_any_table_is_found() {
     event.kind
     event.mark
     event.payload
-    line.recipe
     project.mark
     project.name
     prompt.engine
@@ -142,6 +141,7 @@ fn a_changed_byte_in_any_table_is_found() {
     prompt.mark
     prompt.recipe
     prompt.seal
+    series.recipe
     source.name
     ");
     assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
@@ -193,15 +193,18 @@ fn what_is_missing_is_found() {
     for (sql, what) in [
         ("delete from event where seq = 1", "events"),
         ("delete from document", "documents"),
-        ("delete from part where rowid is not null or 1 = 1", "parts"),
-        ("delete from prompt_source", "sources"),
+        (
+            "delete from prompt_body where rowid is not null or 1 = 1",
+            "links to texts",
+        ),
+        ("delete from prompt_source", "links to sources"),
         ("delete from passage", "what can be found"),
         ("update event set seq = 7", "a number"),
         ("update event set at = at + 1", "a time"),
         ("update prompt set bytes = bytes + 1", "a size"),
         ("update prompt set sealed_at = sealed_at + 1", "a time"),
         ("update project set events = 9", "a counter"),
-        ("update part set roles = 1 where roles = 2", "a role"),
+        ("update prompt_body set roles = 1 where roles = 2", "a role"),
     ] {
         let project = shop();
         seal(&project, "you");
@@ -325,22 +328,22 @@ fn files_that_are_no_database() {
     ");
     project.file(
         STORE,
-        "This is no database, and never was one; it only stands where one should.\n".repeat(20),
+        "This is not a database, and never was one; it only stands where one should.\n".repeat(20),
     );
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     insta::assert_snapshot!(project.callsheet(&["prompts"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     insta::assert_snapshot!(project.callsheet(&["compose", "layers", "-D", "rules=a", "--seal"]), @"
     exit: 3
     --- stderr
-    error: [ROOT]/.callsheet/callsheet.db: this file is no database of Callsheet
+    error: [ROOT]/.callsheet/callsheet.db: this file is not a database of Callsheet
     ");
     project.file(STORE, "");
     insta::assert_snapshot!(project.callsheet(&["verify"]), @"

@@ -28,7 +28,7 @@ fn an_overload_parks_the_account_until_a_probe_succeeds() {
         said.ends_with("hint: `--probe` tries account `agent` once; a success opens it again\n"),
         "{said}"
     );
-    assert_eq!(desk.runs().len(), 1, "what is refused is no run");
+    assert_eq!(desk.runs().len(), 1, "what is refused is not a run");
     desk.project
         .file("agent.toml", "[[steps]]\nsay = \"fine\"\n");
     assert_eq!(desk.exec(&["--probe"]).code(), Some(0));

@@ -139,7 +139,7 @@ pub(crate) fn survivors(run: &str) -> Vec<String> {
                 .split(|byte| *byte == 0)
                 .any(|variable| variable == mark.as_bytes())
         })
-        // One that has ended and was not taken off the list yet is no process any more.
+        // One that has ended and was not taken off the list yet is not a process any more.
         .filter(|entry| {
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
             !stat.contains(") Z ") && !stat.is_empty()

@@ -46,7 +46,7 @@ fn a_machine_without_anything() {
 }
 
 #[test]
-fn a_sandbox_that_is_switched_off_is_told() {
+fn a_sandbox_that_is_switched_off_is_reported() {
     let desk = Desk::new("[sandbox]\nmode = false\n");
     let text = desk.project.run(&["doctor"]).text();
     let line = "\n-   sandbox   switched off in callsheet.toml: agents have your rights\n";

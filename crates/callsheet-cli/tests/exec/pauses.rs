@@ -156,7 +156,7 @@ fn nothing_that_starts_by_itself_takes_a_run_for_a_paused_runner() {
         wait.is_some_and(|wait| (1..=30).contains(&wait.parse::<u32>().unwrap())),
         "{refused}"
     );
-    assert_eq!(desk.runs().len(), 1, "what is refused is no run");
+    assert_eq!(desk.runs().len(), 1, "what is refused is not a run");
 
     // When the time is over, one run tries it, whoever started that.
     install(&desk);

@@ -132,7 +132,7 @@ fn the_state_of_a_cli_can_be_written_unless_it_has_its_own() {
     }
     let script = "if [ \"$1\" = --version ]; then echo 2.1.325; exit; fi\n\
         echo \"$IS_SANDBOX\" >\"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/told\" && echo x >\"$HOME/beside\"\n";
-    for (isolate, told) in [(false, true), (true, false)] {
+    for (isolate, is_set) in [(false, true), (true, false)] {
         let mut desk = Desk::new(&format!(
             "[sandbox]\nmode = true\n[runners.claude]\ncommand = [\"./agent\"]\nisolate = {isolate}\n"
         ));
@@ -143,9 +143,9 @@ fn the_state_of_a_cli_can_be_written_unless_it_has_its_own() {
         let (run, _) = desk.document(&[]);
         assert_eq!(run["sandbox"], true, "{run}");
         let text = std::fs::read_to_string(home.join(".claude/told"));
-        assert_eq!(text.ok().as_deref(), told.then_some("1\n"), "{run}");
+        assert_eq!(text.ok().as_deref(), is_set.then_some("1\n"), "{run}");
         assert!(!home.join("beside").exists());
-        assert_eq!(home.join(".claude").exists(), told);
+        assert_eq!(home.join(".claude").exists(), is_set);
     }
 }
 

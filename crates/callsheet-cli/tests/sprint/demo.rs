@@ -43,12 +43,12 @@ fn the_demo_runs_a_sprint() {
     let run = project.run(&["demo", "todo"]);
     insta::assert_snapshot!("the_demo", shown(&project, &run));
 
-    let told = run.text();
-    let summary: Vec<&str> = told
+    let output = run.text();
+    let summary: Vec<&str> = output
         .lines()
         .skip_while(|line| !line.starts_with("STORY"))
         .collect();
-    assert!(summary.len() < SCREEN.0, "{told}");
+    assert!(summary.len() < SCREEN.0, "{output}");
     for line in summary.iter().filter(|line| !line.starts_with("  cd ")) {
         assert!(line.chars().count() <= SCREEN.1, "{line}");
     }
@@ -120,10 +120,13 @@ fn what_it_proposes(project: &Project, summary: &[&str]) {
     assert_eq!(next.len(), 3);
     assert_eq!((next[0], next[2]), ("git log --stat", "callsheet verify"));
     let args: Vec<&str> = next[1].split_whitespace().skip(1).collect();
-    let told = inside(project, &args);
-    assert_eq!(told.code(), Some(1), "two prompts differ");
-    let told = told.text();
-    let added: Vec<&str> = told.lines().filter(|line| line.starts_with('+')).collect();
+    let output = inside(project, &args);
+    assert_eq!(output.code(), Some(1), "two prompts differ");
+    let output = output.text();
+    let added: Vec<&str> = output
+        .lines()
+        .filter(|line| line.starts_with('+'))
+        .collect();
     insta::assert_snapshot!(added.join("\n"), @"
     +## The run before
     +

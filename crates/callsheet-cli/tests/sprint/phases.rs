@@ -354,12 +354,12 @@ fn every_log_line_is_stored_once_when_the_run_is_settled() {
         AssertUnwindSafe(|| stage.drive(Some(phase), &mut Gone(&stage.desk.project.path("done"))));
     assert!(catch_unwind(run).is_err());
     let project = stage.store.project(".").wait().unwrap();
-    let place = drive::Place {
+    let run_store = drive::RunStore {
         store: &stage.store,
         project: &project,
         home: &stage.desk.project.path(".callsheet"),
     };
-    let settled = drive::settle(&place, None).unwrap();
+    let settled = drive::settle(&run_store, None).unwrap();
     let mut logged = stage.logged(&settled[0]);
     logged.sort();
     assert_eq!(

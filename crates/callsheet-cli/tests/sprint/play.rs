@@ -91,7 +91,7 @@ impl Sprint {
     pub(crate) fn ran(&self, code: i32) -> String {
         let run = self.run();
         let said = String::from_utf8_lossy(&run.stderr).into_owned() + &run.text();
-        assert_eq!(run.code(), Some(code), "{said}\n{}", self.told());
+        assert_eq!(run.code(), Some(code), "{said}\n{}", self.event_lines());
         said
     }
 
@@ -151,15 +151,15 @@ impl Sprint {
     }
 
     /// Returns everything that was stored about the sprint, for whoever has to find out what went wrong.
-    pub(crate) fn told(&self) -> String {
-        let mut told = String::new();
+    pub(crate) fn event_lines(&self) -> String {
+        let mut event_lines = String::new();
         for event in self.events() {
             let kind = event["type"].as_str().unwrap_or_default();
             if !kind.starts_with("agent:") {
-                let _ = writeln!(told, "{kind} {}", event["payload"]);
+                let _ = writeln!(event_lines, "{kind} {}", event["payload"]);
             }
         }
-        told
+        event_lines
     }
 
     /// Returns subjects and paths of the commits since the start, the oldest first.
@@ -179,7 +179,12 @@ impl Sprint {
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
         let ids = |kind: &str| self.field(kind, "batch_id");
-        assert_eq!(ids("batch:start"), ids("batch:end"), "{}", self.told());
+        assert_eq!(
+            ids("batch:start"),
+            ids("batch:end"),
+            "{}",
+            self.event_lines()
+        );
         for run in self.desk.runs() {
             assert_eq!(survivors(run["id"].as_str().unwrap()), Vec::<String>::new());
             assert_eq!(run["state"], "finished", "{run}");

@@ -55,10 +55,10 @@ const BACK: &str =
 
 /// Returns the lines about violations and the end of the story.
 fn lines(said: &str) -> String {
-    let told = said.lines().filter(|line| {
+    let warnings = said.lines().filter(|line| {
         line.contains("it may not") || line.starts_with("1-1-a ") || line.starts_with("exit")
     });
-    told.collect::<Vec<_>>().join("\n")
+    warnings.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_task_is_shown_as_it_is_listed() {
 #[test]
 fn what_a_task_needs() {
     let board = Board::new();
-    let mut told = String::new();
+    let mut output = String::new();
     for args in [
         &["--write", "src/**"][..],
         &["--title", " ", "--write", "src/**"],
@@ -176,9 +176,9 @@ fn what_a_task_needs() {
         &["--title", "T", "--write"],
     ] {
         let shown = board.task(&[&["add"], args].concat());
-        told.push_str(&format!("{args:?}\n{shown}\n\n"));
+        output.push_str(&format!("{args:?}\n{shown}\n\n"));
     }
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(output, @r#"
     ["--write", "src/**"]
     exit: 2
     --- stderr
@@ -314,11 +314,11 @@ fn ids_that_mean_nothing_or_too_much() {
     board.add("Two", &[]);
     assert_eq!(board.status(&id), "open");
     assert_eq!(board.status(&id.to_uppercase()), "open");
-    let mut told = String::new();
+    let mut output = String::new();
     for id in ["zzzz", "../x", "a-b", ""] {
-        told.push_str(&format!("{}\n\n", board.task(&["show", id])));
+        output.push_str(&format!("{}\n\n", board.task(&["show", id])));
     }
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(output, @"
     exit: 2
     --- stderr
     error: no task `zzzz`

@@ -154,11 +154,11 @@ fn read(root: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
 /// Returns the violations of a run, each as `reason path`.
 pub(crate) fn violations(run: &Value) -> Vec<String> {
     let list = run["violations"].as_array().unwrap();
-    let told = |one: &Value| {
+    let row = |one: &Value| {
         let word = |field: &str| one[field].as_str().unwrap();
         format!("{} {}", word("reason"), word("path"))
     };
-    list.iter().map(told).collect()
+    list.iter().map(row).collect()
 }
 
 /// Returns the changed files of a run.

@@ -64,7 +64,7 @@ fn what_cannot_be_waited_for() {
     let board = Board::new();
     let (one, two) = (board.add("One", &[]), board.add("Two", &[]));
     let three = board.add("Three", &["--depends", &two]);
-    let mut told = String::new();
+    let mut output = String::new();
     for args in [
         &["depend", &two, "--on", &one][..],
         &["depend", &two, "--on", &one],
@@ -74,9 +74,9 @@ fn what_cannot_be_waited_for() {
         &["depend", &one, "--on", &two, "--remove"],
         &["depend", &one],
     ] {
-        told.push_str(&format!("{}\n\n", board.task(args)));
+        output.push_str(&format!("{}\n\n", board.task(args)));
     }
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(output, @"
     exit: 0
     --- stderr
     task [ID1] depends on [ID2]

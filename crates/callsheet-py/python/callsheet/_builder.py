@@ -137,8 +137,8 @@ class PromptBuilder:
         A section `task_depth` is replaced by execution rules, chosen by `depth`, `max_depth` and `max_steps`.
 
         Raises:
-            TypeError: `data` is no mapping, model or dataclass, or a depth no number.
-            ValueError: A depth is no integer, or negative.
+            TypeError: `data` is not a mapping, model or dataclass, or a depth is not a number.
+            ValueError: A depth is not an integer, or negative.
         """
         if data is None:
             return
@@ -234,7 +234,7 @@ def _name(name: Any) -> str:
 
 
 def _texts(variables: Any) -> list[tuple[str, str]]:
-    """Returns the values as texts. `None` is no value, and a name that is no text names no placeholder."""
+    """Returns the values as texts. `None` is not a value, and a name that is not text names no placeholder."""
     items = [] if variables is None else _values.items("variables", variables)
     return [(name, str(value)) for name, value in items if isinstance(name, str) and value is not None]
 

@@ -21,10 +21,10 @@ _AS_IT_IS: dict[str, Any] = {
     "redact_key": None,
 }
 
-# What was asked for, is there, and is not in the text; what does not exist or is no text is passed over in silence.
+# What was asked for, is there, and is not in the text; what does not exist or is not text is passed over in silence.
 _REFUSED = {
     "outside-root": "leads out of the root",
-    "name-not-utf8": "has a name that is no UTF-8 text",
+    "name-not-utf8": "has a name that is not UTF-8 text",
     "too-large": "is over the file size limit",
 }
 
@@ -126,7 +126,7 @@ def build_prompt_system_append(
 ) -> str:
     """Builds the text to append to a system prompt: the files that belong to some stories, as XML.
 
-    Every call reads the files afresh. What does not exist or is no text is passed over. What the call does not say is as
+    Every call reads the files afresh. What does not exist or is not text is passed over. What the call does not say is as
     `[paths]` and `[recipes.injection]` in the `callsheet.toml` of the project say, else as below.
 
     Args:
@@ -186,7 +186,7 @@ def _folder(root: StrPath | None) -> str:
 def _amount(name: str, amount: int | None) -> int | None:
     if amount is not None and operator.index(amount) < 0:
         raise ValueError(f"{name} must not be negative")
-    # More than there can be is no limit at all.
+    # More than there can be is not a limit at all.
     return amount if amount is None else min(operator.index(amount), sys.maxsize)
 
 

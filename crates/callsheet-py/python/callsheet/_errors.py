@@ -47,4 +47,4 @@ class Error(ValueError):
 
 
 class TemplateWarning(UserWarning):
-    """A file of `prompts_dir` is there and is not taken: a link that leads out of it, or what is no text."""
+    """A file of `prompts_dir` is there and is not taken: a link that leads out of it, or what is not text."""

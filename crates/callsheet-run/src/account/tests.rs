@@ -119,7 +119,7 @@ fn an_overload_without_an_end_waits_longer_each_time() {
     assert_eq!(waits, [30, 60, 120, 240, 480, 600, 600]);
     let quota = after(None, &failed(Class::Quota), 0).unwrap();
     assert_eq!(quota.until, Some(900_000));
-    // A time that has passed is no time to wait for.
+    // A time that has passed is not a time to wait for.
     let past = after(None, &failed(Class::Quota).until(Some(1)), 5_000).unwrap();
     assert_eq!(past.until, Some(905_000));
 }
@@ -166,13 +166,13 @@ fn a_fault_of_the_machine_pauses_the_runner_longer_each_time() {
         assert_eq!(open, None);
     }
     let verdict = failed(Class::Environment);
-    let told = after_runner(None, (&verdict, Some("no program `x` in `PATH`")), 0).unwrap();
-    assert_eq!(told.why(), "environment: no program `x` in `PATH`");
-    insta::assert_snapshot!(note("fast", &told, 1), @"runner `fast` is paused for another 30 s (environment: no program `x` in `PATH`); this run tries it, and a success opens it again");
-    insta::assert_snapshot!(note("fast", &told, 30_000), @"runner `fast` was paused (environment: no program `x` in `PATH`); this run tries it, and a success opens it again");
+    let after = after_runner(None, (&verdict, Some("no program `x` in `PATH`")), 0).unwrap();
+    assert_eq!(after.why(), "environment: no program `x` in `PATH`");
+    insta::assert_snapshot!(note("fast", &after, 1), @"runner `fast` is paused for another 30 s (environment: no program `x` in `PATH`); this run tries it, and a success opens it again");
+    insta::assert_snapshot!(note("fast", &after, 30_000), @"runner `fast` was paused (environment: no program `x` in `PATH`); this run tries it, and a success opens it again");
     let long = "ä".repeat(1000);
-    let told = after_runner(None, (&verdict, Some(&long)), 0).unwrap();
-    assert_eq!(told.reason.unwrap().chars().count(), 200);
+    let after = after_runner(None, (&verdict, Some(&long)), 0).unwrap();
+    assert_eq!(after.reason.unwrap().chars().count(), 200);
 }
 
 /// An agent that heard from its provider, whatever it heard, shows that the machine works.

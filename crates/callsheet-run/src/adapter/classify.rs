@@ -184,7 +184,7 @@ pub(super) fn resets_at(text: &str, now: Option<i64>) -> Option<i64> {
             .find_map(|word| Some((lower.find(word)?, word)));
         found.map(|(at, word)| &lower[at + word.len()..])
     };
-    let told = after(&["try again at ", "resets at ", "reset at "]).and_then(|rest| {
+    let found = after(&["try again at ", "resets at ", "reset at "]).and_then(|rest| {
         let word = rest.split_whitespace().next()?;
         let word = word.trim_end_matches(['.', ',', ')']).to_uppercase();
         Some(word.parse::<Timestamp>().ok()?.as_second())
@@ -201,7 +201,7 @@ pub(super) fn resets_at(text: &str, now: Option<i64>) -> Option<i64> {
         ];
         now?.checked_add(seconds(after(&words)?)?)
     };
-    told.or_else(wait)
+    found.or_else(wait)
 }
 
 /// Reads the start of a text as a wait, such as `3600s`, `1h 30m`, `2.5 seconds` or `90`; parts of seconds count whole.
@@ -239,12 +239,12 @@ pub(super) fn whole(seconds: f64) -> Option<i64> {
 
 /// Returns the verdict on a run without a final event.
 pub(super) fn incomplete(ending: &Ending) -> Verdict {
-    let told = match ending.exit_code {
+    let found = match ending.exit_code {
         Some(126 | 127) => Some(Class::Environment),
         Some(0) | None => None,
         Some(_) => on_stderr(&ending.stderr),
     };
-    Verdict::failure(told.unwrap_or(Class::Incomplete))
+    Verdict::failure(found.unwrap_or(Class::Incomplete))
 }
 
 /// Returns the class that the last lines on stderr tell.

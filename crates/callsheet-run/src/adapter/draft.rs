@@ -85,7 +85,7 @@ fn fill(
             ("{cwd}", _) => filled.push_str(&text(order.cwd)?),
             ("{state}", _) => filled.push_str(&text(&order.state_folder())?),
             (name, Some((known, value))) if name == known => filled.push_str(value),
-            // Braces that are no placeholder, such as those of JSON, stay.
+            // Braces that are not a placeholder, such as those of JSON, stay.
             _ => {
                 filled.push('{');
                 left = &left[1..];

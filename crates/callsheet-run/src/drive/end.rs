@@ -14,7 +14,7 @@ use super::folder::RunFolder;
 use super::start::now;
 use super::steps::Steps;
 use super::watch::{Ended, Stopped};
-use super::{CheckWatcher, LEASE, Place, Watcher, while_kept};
+use super::{CheckWatcher, LEASE, RunStore, Watcher, while_kept};
 use crate::account::{self, Standing, Standings};
 use crate::checks::Checked;
 use crate::document::{Observed, Status, Termination};
@@ -66,10 +66,10 @@ pub(super) fn end(
 }
 
 /// Finishes a run that was stopped before its agent was started.
-pub(super) fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
+pub(super) fn cancel(run_store: &RunStore<'_>, claim: &Claim) -> Result<(), RunError> {
     let why = "it was stopped before the agent was started";
     let outcome = not_started((Status::Cancelled, Class::Cancelled), why);
-    place.store.finish_run(claim, &outcome).wait()?;
+    run_store.store.finish_run(claim, &outcome).wait()?;
     Ok(())
 }
 
@@ -78,7 +78,7 @@ fn not_started((status, class): (Status, Class), reason: &str) -> Value {
 }
 
 /// Finishes a run whose agent could not be started.
-pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
+pub(super) fn give_up(run_store: &RunStore<'_>, claim: &Claim, error: &RunError) {
     // What git says of a worktree is nothing against the runner.
     let class = match error {
         RunError::Failed { .. } => Class::Unknown,
@@ -86,20 +86,20 @@ pub(super) fn give_up(place: &Place<'_>, claim: &Claim, error: &RunError) {
     };
     let outcome = not_started((Status::Failed, class), &error.to_string());
     // A store that refuses as well leaves the run to whoever settles it.
-    if let Ok(true) = place.store.finish_run(claim, &outcome).wait() {
+    if let Ok(true) = run_store.store.finish_run(claim, &outcome).wait() {
         let request = claim.run.request.clone().unwrap_or_default();
         let scene = Scene {
-            store: place.store,
-            project: place.project,
-            home: place.home,
-            cwd: place.home,
+            store: run_store.store,
+            project: run_store.project,
+            home: run_store.home,
+            cwd: run_store.home,
             account: request["account"].as_str().unwrap_or_default(),
             runner: request["runner"].as_str().unwrap_or_default(),
             bench: None,
             ground: None,
         };
         note(&scene, Verdict::failure(class), Some(error.to_string()));
-        let _ = RunFolder::of(place.home, claim.run.id.as_str()).remove();
+        let _ = RunFolder::of(run_store.home, claim.run.id.as_str()).remove();
     }
 }
 

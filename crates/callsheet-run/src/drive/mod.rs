@@ -78,7 +78,7 @@ pub struct Job<'a> {
     pub most: Most,
     /// What else the agent may write, in the sandbox: paths, where `~` is its home directory and `${NAME}` or `${NAME:-PATH}` a
     /// variable of it. Its own directory, what is private to the run and the state of its CLI come by themselves. Without it there
-    /// is no sandbox.
+    /// is not a sandbox.
     pub sandbox: Option<&'a [PathBuf]>,
     /// Who asks for the run.
     pub asker: Asker,
@@ -198,11 +198,11 @@ pub fn run_claimed(
     claim: &Claim,
     watcher: &mut dyn Watcher,
 ) -> Result<Run, RunError> {
-    let place = Place::of(job);
+    let run_store = RunStore::of(job);
     match start::look(job) {
         Ok(ready) => drive(job, claim, ready, watcher),
         Err(error) => {
-            end::give_up(&place, claim, &error);
+            end::give_up(&run_store, claim, &error);
             Err(error)
         }
     }
@@ -214,18 +214,18 @@ pub fn keep<T>(store: &Store, claim: &Claim, work: impl FnOnce() -> T) -> T {
 }
 
 /// Finishes a claimed run whose agent cannot be started.
-pub fn refuse(place: &Place<'_>, claim: &Claim, error: &RunError) {
-    end::give_up(place, claim, error);
+pub fn refuse(run_store: &RunStore<'_>, claim: &Claim, error: &RunError) {
+    end::give_up(run_store, claim, error);
 }
 
 /// Finishes a claimed run that is stopped before its agent is started.
-pub fn cancel(place: &Place<'_>, claim: &Claim) -> Result<(), RunError> {
-    end::cancel(place, claim)
+pub fn cancel(run_store: &RunStore<'_>, claim: &Claim) -> Result<(), RunError> {
+    end::cancel(run_store, claim)
 }
 
 /// Where runs are kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct RunStore<'a> {
     /// The store.
     pub store: &'a Store,
     /// The project.
@@ -234,7 +234,7 @@ pub struct Place<'a> {
     pub home: &'a Path,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RunStore<'a> {
     fn of(job: &Job<'a>) -> Self {
         Self {
             store: job.store,
@@ -258,12 +258,12 @@ fn drive(
     let started = started.inspect_err(|error| {
         // A store that was out of reach says nothing about the runner.
         if !matches!(error, RunError::Store(_)) {
-            end::give_up(&Place::of(job), claim, error);
+            end::give_up(&RunStore::of(job), claim, error);
         }
     })?;
     let ended = watch::watch(job, started, watcher).inspect_err(|error| {
         if matches!(error, RunError::Refused { .. }) {
-            end::give_up(&Place::of(job), claim, error);
+            end::give_up(&RunStore::of(job), claim, error);
         }
     })?;
     let scene = end::Scene {

@@ -18,7 +18,7 @@ use super::steps::{Steps, step_event};
 use super::tail::Tail;
 use super::watch::Ended;
 use super::worker::Worker;
-use super::{LEASE, Live, Place, Watcher};
+use super::{LEASE, Live, RunStore, Watcher};
 use crate::document::Known;
 use crate::launch::Step;
 use crate::tasks::{self, Terms};
@@ -32,12 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_OUTPUT: u64 = 4 << 30;
 
 /// Tells whether there is nothing to settle: every run has its process, no folder has lost its run, and no merge is half done.
-pub fn is_settled(place: &Place<'_>) -> Result<bool, RunError> {
-    let Place {
+pub fn is_settled(run_store: &RunStore<'_>) -> Result<bool, RunError> {
+    let RunStore {
         store,
         project,
         home,
-    } = *place;
+    } = *run_store;
     let folders = RunFolder::all(home);
     let lost = (folders.iter()).any(|name| over(store, project, name).is_some());
     Ok(!lost && !merge::is_moving(home)? && unsettled(store, project, None)?.is_empty())
@@ -70,12 +70,12 @@ fn unsettled(
 ///
 /// `held` is the workspace that this process has. A run in the workspace of somebody else is theirs to settle: they look at
 /// it before they change anything there. A run that cannot be settled does not keep others from it.
-pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
-    let Place {
+pub fn settle(run_store: &RunStore<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, RunError> {
+    let RunStore {
         store,
         project,
         home,
-    } = *place;
+    } = *run_store;
     // The next merge says what is wrong, if that cannot be done.
     let _ = merge::heal_left(root(home), home);
     let (mut settled, mut failed) = (Vec::new(), None);
@@ -88,7 +88,7 @@ pub fn settle(place: &Place<'_>, held: Option<&Workspace>) -> Result<Vec<Run>, R
         let worker = Worker::here()?.to_string();
         // Somebody else may have been faster.
         if let Some(claim) = store.take_over(&run, &worker, LEASE).wait()? {
-            match settle_one(place, claim, ground.map(Workspace::ground)) {
+            match settle_one(run_store, claim, ground.map(Workspace::ground)) {
                 Ok(run) => settled.push(run),
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -155,12 +155,16 @@ fn is_in(run: &Run, workspace: &Workspace) -> bool {
         .is_some_and(|task| workspace.is_of(task.as_str(), is_in_place))
 }
 
-fn settle_one(place: &Place<'_>, claim: Claim, ground: Option<&Ground>) -> Result<Run, RunError> {
-    let Place {
+fn settle_one(
+    run_store: &RunStore<'_>,
+    claim: Claim,
+    ground: Option<&Ground>,
+) -> Result<Run, RunError> {
+    let RunStore {
         store,
         project,
         home,
-    } = *place;
+    } = *run_store;
     let folder = RunFolder::of(home, claim.run.id.as_str());
     let known = known(&folder);
     await_supervisor(&folder);

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use super::difference::{Difference, between};
 use super::journal::{IndexLock, Note, remove};
-use super::obstacle::{Apart, Place, in_files, place};
+use super::obstacle::{Apart, Checkout, checkout, in_files};
 use super::restore::restore;
 use crate::RunError;
 use crate::repository::{FILES, QUICK, Repository, RepositoryLock, Worktree};
@@ -63,10 +63,10 @@ pub(super) fn obstacle(
     step: &Step<'_>,
     scratch: &Path,
 ) -> Result<Option<String>, RunError> {
-    match place(repository, step.branch)? {
-        Place::Nowhere => Ok(None),
-        Place::Blocked(why) => Ok(Some(why)),
-        Place::At(worktree) => {
+    match checkout(repository, step.branch)? {
+        Checkout::Nowhere => Ok(None),
+        Checkout::Blocked(why) => Ok(Some(why)),
+        Checkout::At(worktree) => {
             let apart = Apart {
                 repository,
                 worktree: &worktree,
@@ -88,10 +88,10 @@ pub(crate) fn advance(
     if lock.rev(&format!("refs/heads/{}", step.branch))?.as_deref() != Some(step.old) {
         return Ok(Advanced::Elsewhere);
     }
-    let worktree = match place(lock, step.branch)? {
-        Place::Nowhere => None,
-        Place::At(worktree) => Some(worktree),
-        Place::Blocked(why) => return Ok(Advanced::Blocked(why)),
+    let worktree = match checkout(lock, step.branch)? {
+        Checkout::Nowhere => None,
+        Checkout::At(worktree) => Some(worktree),
+        Checkout::Blocked(why) => return Ok(Advanced::Blocked(why)),
     };
     let note = Note {
         branch: step.branch.to_owned(),

@@ -16,7 +16,7 @@ const SHOWN: usize = 5;
 
 /// Where a branch is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Checkout {
     Nowhere,
     At(Worktree),
     /// There is more than one place, or one that cannot follow.
@@ -24,13 +24,13 @@ pub(super) enum Place {
 }
 
 /// Finds where a branch is checked out.
-pub(super) fn place(repository: &Repository, branch: &str) -> Result<Place, RunError> {
+pub(super) fn checkout(repository: &Repository, branch: &str) -> Result<Checkout, RunError> {
     let worktrees = repository.worktrees()?;
     if let Some(rebasing) = worktrees
         .iter()
         .find(|worktree| is_rebasing(worktree, branch))
     {
-        return Ok(Place::Blocked(format!(
+        return Ok(Checkout::Blocked(format!(
             "a rebase of `{branch}` is in progress in `{}`",
             rebasing.path.display()
         )));
@@ -38,21 +38,21 @@ pub(super) fn place(repository: &Repository, branch: &str) -> Result<Place, RunE
     let found = worktrees.into_iter();
     let mut found = found.filter(|worktree| worktree.branch.as_deref() == Some(branch));
     let Some(first) = found.next() else {
-        return Ok(Place::Nowhere);
+        return Ok(Checkout::Nowhere);
     };
     let path = first.path.display();
     Ok(if found.next().is_some() {
-        Place::Blocked(format!(
+        Checkout::Blocked(format!(
             "`{branch}` is checked out in more than one worktree"
         ))
     } else if !first.is_there() {
-        Place::Blocked(format!(
+        Checkout::Blocked(format!(
             "`{branch}` is checked out in `{path}`, which is not there"
         ))
     } else if let Some(what) = in_progress(&first.git_dir) {
-        Place::Blocked(format!("{what} is in progress in `{path}`"))
+        Checkout::Blocked(format!("{what} is in progress in `{path}`"))
     } else {
-        Place::At(first)
+        Checkout::At(first)
     })
 }
 

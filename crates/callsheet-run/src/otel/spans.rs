@@ -152,7 +152,7 @@ impl Spans {
         attributes.count(names::TOOLS_LEFT_OUT, left_out);
         attributes.any(names::EVENTS_LEFT_OUT, self.cut_short.then_some(true));
         self.span(
-            Place {
+            SpanHeader {
                 id: self.ids.root,
                 parent: SpanId::INVALID,
                 kind: SpanKind::Client,
@@ -187,10 +187,10 @@ impl Spans {
         attributes.text(names::TOOL_NAME, Some(&tool.name));
         attributes.text(names::TOOL_CALL_ID, Some(&tool.id));
         attributes.text(names::ERROR_TYPE, tool.error);
-        // Without a result it lasts as long as the run, which is no failure of the tool.
+        // Without a result it lasts as long as the run, which is not a failure of the tool.
         attributes.any(names::TOOL_ANSWERED, tool.end.is_none().then_some(false));
         self.span(
-            Place {
+            SpanHeader {
                 id: self.ids.child(tool.seq),
                 parent: self.ids.root,
                 kind: SpanKind::Internal,
@@ -204,23 +204,23 @@ impl Spans {
 
     fn span(
         &self,
-        place: Place,
+        header: SpanHeader,
         name: String,
         attributes: Attributes,
         error: Option<&str>,
     ) -> SpanData {
-        let (start, end) = place.times;
+        let (start, end) = header.times;
         SpanData {
             span_context: SpanContext::new(
                 self.ids.trace,
-                place.id,
+                header.id,
                 TraceFlags::SAMPLED,
                 false,
                 TraceState::NONE,
             ),
-            parent_span_id: place.parent,
+            parent_span_id: header.parent,
             parent_span_is_remote: false,
-            span_kind: place.kind,
+            span_kind: header.kind,
             name: Cow::Owned(name),
             start_time: time(start),
             end_time: time(end.max(start)),
@@ -235,7 +235,7 @@ impl Spans {
 }
 
 /// Where a span stands.
-struct Place {
+struct SpanHeader {
     id: SpanId,
     parent: SpanId,
     kind: SpanKind,

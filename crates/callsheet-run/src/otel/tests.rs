@@ -286,14 +286,14 @@ fn providers_come_from_the_adapter_or_the_model() {
 #[test]
 fn the_agent_is_told_of_the_span_that_is_exported() {
     let run = run("claude", json!({}));
-    let told = traceparent(run.id);
+    let header = traceparent(run.id);
     let root = &translate(&run, &[])[0].span_context;
     assert_eq!(
-        told,
+        header,
         format!("00-{}-{}-01", root.trace_id(), root.span_id())
     );
-    assert_eq!((told.len(), root.is_valid()), (55, true));
-    assert_ne!(told, traceparent("1m7f6zd4n3x5c3".parse().unwrap()));
+    assert_eq!((header.len(), root.is_valid()), (55, true));
+    assert_ne!(header, traceparent("1m7f6zd4n3x5c3".parse().unwrap()));
 }
 
 #[test]

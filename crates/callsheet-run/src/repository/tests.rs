@@ -15,7 +15,7 @@ fn worktree<'a>(path: &'a Path, branch: &'a str) -> NewWorktree<'a> {
 }
 
 /// Returns an error with the place of the test left out.
-fn told(user: &User, error: &RunError) -> String {
+fn error_text(user: &User, error: &RunError) -> String {
     let place = user.path("");
     error.to_string().replace(place.to_str().unwrap(), "/")
 }
@@ -29,7 +29,7 @@ fn only_the_top_of_a_repository_is_opened() {
     user.write("in/b.txt", "two\n");
     let below = Repository::open_with(&user.top().join("in"), &user.env()).unwrap_err();
     assert_eq!(
-        told(&user, &below),
+        error_text(&user, &below),
         "`/project/in` is not the top of its git repository, which is `/project`"
     );
     let beside = Repository::open_with(&user.path("home"), &user.env()).unwrap_err();
@@ -110,7 +110,7 @@ fn what_is_in_the_way_is_named() {
     let path = user.home().join("worktrees/task-1");
     let refused = |branch: &str, path: &Path| {
         let error = lock.add_worktree(&worktree(path, branch)).unwrap_err();
-        told(&user, &error)
+        error_text(&user, &error)
     };
     user.git(&["branch", "callsheet"]);
     assert_eq!(
@@ -147,12 +147,12 @@ fn what_is_in_the_way_is_named() {
     );
     let error = lock.remove_worktree(&user.path("home")).unwrap_err();
     assert_eq!(
-        told(&user, &error),
+        error_text(&user, &error),
         "`git worktree remove` failed with exit code 128: fatal: '/home' is not a working tree"
     );
     let error = lock.remove_worktree(&user.top()).unwrap_err();
     assert_eq!(
-        told(&user, &error),
+        error_text(&user, &error),
         "`git worktree remove` failed with exit code 128: fatal: '/project' is a main working tree"
     );
 }
@@ -313,7 +313,7 @@ fn the_lock_is_held_by_one_and_by_the_git_that_it_started() {
     let lock = repository.lock(&user.home()).unwrap();
     let error = repository.lock_within(&user.home(), brief).unwrap_err();
     assert_eq!(
-        told(&user, &error),
+        error_text(&user, &error),
         "another callsheet has held `/project/.callsheet/repository.lock` for more than 0 s; try again when it is done"
     );
     drop(lock);
@@ -334,7 +334,7 @@ fn the_lock_is_held_by_one_and_by_the_git_that_it_started() {
     repository.lock(&user.home()).unwrap();
     let error = repository.lock(&user.path("nowhere")).unwrap_err();
     assert_eq!(
-        told(&user, &error),
+        error_text(&user, &error),
         "cannot lock `/nowhere/repository.lock`: No such file or directory (os error 2)"
     );
 }

@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn who_is_put_into_the_sandbox() {
-    use Place::{Project, Worktree};
+    use WorkingDirectory::{Project, Worktree};
     let kernel = Support::Landlock { abi: 7 };
-    for (mode, place, support, is_on) in [
+    for (mode, directory, support, is_on) in [
         (Mode::Auto, Project, kernel, Some(false)),
         (Mode::Auto, Project, Support::None, Some(false)),
         (Mode::Auto, Worktree, kernel, Some(true)),
@@ -19,8 +19,8 @@ fn who_is_put_into_the_sandbox() {
         (Mode::No, Worktree, Support::None, Some(false)),
         (Mode::No, Worktree, kernel, Some(false)),
     ] {
-        let decided = decide(mode, place, support);
-        assert_eq!(decided.ok(), is_on, "{mode:?} {place:?} {support:?}");
+        let decided = decide(mode, directory, support);
+        assert_eq!(decided.ok(), is_on, "{mode:?} {directory:?} {support:?}");
     }
     let refused = decide(Mode::Yes, Project, Support::None).unwrap_err();
     assert_eq!(

@@ -27,8 +27,8 @@ pub fn archive(
     layout: &Layout,
     keys: &[String],
 ) -> Result<Archived, RunError> {
-    let told = |error: Error| RunError::Input(error.to_string());
-    let opened = Root::open(root).map_err(told)?;
+    let input_error = |error: Error| RunError::Input(error.to_string());
+    let opened = Root::open(root).map_err(input_error)?;
     let mine = Match::new(keys, false);
     let others: Vec<String> = board
         .read()?

@@ -10,7 +10,7 @@ use super::driver::{Driver, LEASE, Stage};
 use super::files::Files;
 use super::{BoardFile, spot};
 use crate::RunError;
-use crate::drive::{self, Place, Worker};
+use crate::drive::{self, RunStore, Worker};
 
 /// How a batch began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub fn run(
     rules: Rules,
     begun: &mut dyn FnMut(Begun, &StoredBatch),
 ) -> Result<Batch, RunError> {
-    let place = Place {
+    let run_store = RunStore {
         store: stage.store,
         project: stage.project,
         home: stage.home,
     };
-    drive::settle(&place, None)?;
+    drive::settle(&run_store, None)?;
     let (how, claim, batch, seq) = match stage.store.open_batch(stage.project).wait()? {
         Some(open) => {
             let claim = take(stage.store, &open)?;

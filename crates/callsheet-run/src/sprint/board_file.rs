@@ -107,7 +107,7 @@ impl BoardFile {
     /// Finds the board of a project: the one that is set, else the first that is where boards usually are.
     pub fn find(root: &Path, settings: &SprintSettings, layout: &Layout) -> Result<Self, RunError> {
         let opened = Root::open(root)
-            .map_err(|error| told(&error))?
+            .map_err(|error| board_error(&error))?
             .with_max_file_bytes(LIMIT);
         let artifacts = layout.implementation_artifacts.clone();
         let mut found = match &settings.board {
@@ -170,7 +170,7 @@ impl BoardFile {
         if self.is_list() {
             return self.list(text);
         }
-        Board::parse(text, &self.path).map_err(|error| told(&error))
+        Board::parse(text, &self.path).map_err(|error| board_error(&error))
     }
 
     /// Writes a status; `home` is the `.callsheet` of the project, which has to be there.
@@ -317,7 +317,7 @@ fn is_same(expected: &str, found: &Word) -> bool {
     expected.text == found.text || expected.status.is_some() && expected.status == found.status
 }
 
-fn told(error: &callsheet::Error) -> RunError {
+fn board_error(error: &callsheet::Error) -> RunError {
     RunError::Input(error.to_string())
 }
 

@@ -54,7 +54,7 @@ pub trait Crew: Sync {
     fn stops(&self) -> usize;
 
     /// Is told what was stored.
-    fn told(&self, batch: &Batch, events: &[Event]);
+    fn recorded(&self, batch: &Batch, events: &[Event]);
 
     /// Is told how an agent is getting on.
     fn live(&self, action: ActionId, order: &AgentOrder, live: &Live<'_>);

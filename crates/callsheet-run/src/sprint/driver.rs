@@ -222,7 +222,7 @@ impl<'a> Driver<'a> {
             entries: vec![entry],
             events: events.collect(),
         };
-        let (store, told) = (self.stage.store, progress.events.clone());
+        let (store, events) = (self.stage.store, progress.events.clone());
         let recorded = match batch.status() {
             Some(status) => store
                 .end_batch(&self.claim, self.seq, status, progress)
@@ -232,8 +232,8 @@ impl<'a> Driver<'a> {
         self.seq = recorded.seq;
         self.batch = batch;
         self.todo.extend(step.actions);
-        let told: Vec<_> = told.into_iter().map(|new| new.event).collect();
-        self.stage.crew.told(&self.batch, &told);
+        let events: Vec<_> = events.into_iter().map(|new| new.event).collect();
+        self.stage.crew.recorded(&self.batch, &events);
         if let Some(stop) = recorded.stop {
             self.stop(policy(&stop.policy))?;
         }

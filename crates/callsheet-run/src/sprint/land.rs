@@ -69,10 +69,10 @@ impl Spot<'_> {
         // Whatever became of it: what made way is there again, unless the merge has brought it.
         self.put_back(&result)?;
         let (landed, checked) = landed?;
-        self.told(landed, &checked)
+        self.merged(landed, &checked)
     }
 
-    fn told(&self, landed: Landed, checked: &[Checked]) -> Result<Merged, RunError> {
+    fn merged(&self, landed: Landed, checked: &[Checked]) -> Result<Merged, RunError> {
         Ok(match landed {
             Landed::Done { commit, .. } => {
                 self.brought()?;

@@ -18,8 +18,8 @@ pub(super) fn declared(
     layout: &Layout,
     keys: &[String],
 ) -> Result<Vec<String>, RunError> {
-    let told = |error: callsheet::Error| RunError::Input(error.to_string());
-    let root = Root::open(root).map_err(told)?;
+    let input_error = |error: callsheet::Error| RunError::Input(error.to_string());
+    let root = Root::open(root).map_err(input_error)?;
     let directory = &layout.implementation_artifacts;
     let listed = root.list(directory);
     let names = listed.map_or_else(|_| Vec::new(), |listing| listing.names);

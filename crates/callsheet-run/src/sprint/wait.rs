@@ -28,13 +28,13 @@ impl Waiting<'_> {
     pub(super) fn wait(&self, stops: &AtomicUsize) -> Result<(), RunError> {
         let stage = self.stage;
         let started = now();
-        let told = self.resets_at.map(|seconds| seconds.saturating_mul(1000));
+        let stated = self.resets_at.map(|seconds| seconds.saturating_mul(1000));
         let closed = closed_until(stage.store, stage.project)?;
         let (first, most) = UNTOLD_S;
         let doubled = first.saturating_mul(1 << self.nth.saturating_sub(1).min(10));
         let untold = i64::try_from(doubled.min(most) * 1000).unwrap_or(0);
-        let (account, until) = match (told, closed) {
-            (Some(told), closed) => (closed.map(|(name, _)| name), told),
+        let (account, until) = match (stated, closed) {
+            (Some(stated), closed) => (closed.map(|(name, _)| name), stated),
             (None, Some((name, until))) => (Some(name), until),
             (None, None) => (None, started + untold),
         };

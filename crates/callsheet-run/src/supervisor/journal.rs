@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_at_the_end() {
+    fn a_full_disk_is_reported_at_the_end() {
         let mut journal = Journal::open(Path::new("/dev/full")).unwrap();
         journal.write(Step::Done);
         journal.write(Step::Done);

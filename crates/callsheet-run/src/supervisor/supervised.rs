@@ -45,7 +45,7 @@ impl Supervised {
         command.wrap(ProcessSession);
         let mut child = command.spawn().map_err(refused)?;
         let mut pipe = child.stdin().take();
-        let told = pipe
+        let written = pipe
             .as_mut()
             .map_or(Ok(()), |pipe| pipe.write_all(line.as_bytes()));
         let mut supervised = Self {
@@ -53,7 +53,7 @@ impl Supervised {
             pipe,
             journal: Tail::new(&launch.journal),
         };
-        if let Err(cause) = told {
+        if let Err(cause) = written {
             supervised.pipe = None;
             // It has read no launch, so it ends at once; nobody else would take it off the list of processes.
             let _ = supervised.child.wait();

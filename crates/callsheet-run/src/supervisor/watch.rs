@@ -160,7 +160,7 @@ impl<'a> Watch<'a> {
 
     fn kill(&mut self) {
         let processes = self.hunt.kill();
-        // A process that takes its time to end after KILL is no news.
+        // A process that takes its time to end after KILL is not news.
         if processes > 0 || self.stage < Stage::Killed {
             self.journal.write(Step::Signalled {
                 signal: "KILL".to_owned(),

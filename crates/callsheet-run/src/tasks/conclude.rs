@@ -185,7 +185,7 @@ fn check_all(
         let tree = known
             .take()
             .map_or_else(|| tree_now(ended.ground, ended.folder), Ok)?;
-        let place = checks::Place {
+        let context = checks::CheckContext {
             program: bench.program,
             ground: ended.ground,
             folder: ended.folder,
@@ -193,7 +193,7 @@ fn check_all(
             environment: bench.environment,
             sandbox: bench.sandbox,
         };
-        let checked = checks::run(check, &place, Some(tree), &mut || watch.is_stopped())?;
+        let checked = checks::run(check, &context, Some(tree), &mut || watch.is_stopped())?;
         watch.ended(&checked);
         all.push(checked);
     }

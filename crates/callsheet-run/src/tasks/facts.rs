@@ -299,8 +299,8 @@ fn committed(
             .filter(|name| !name.is_empty())
             .map(|name| String::from_utf8_lossy(name).into_owned()),
     );
-    let told = ground.git(&[&log[..], &[&most, "--format=%H %s", "-z"]].concat())?;
-    let told = String::from_utf8_lossy(&told).into_owned();
+    let output = ground.git(&[&log[..], &[&most, "--format=%H %s", "-z"]].concat())?;
+    let output = String::from_utf8_lossy(&output).into_owned();
     let commit = |line: &str| {
         let (hash, subject) = line.split_once(' ')?;
         Some(Commit {
@@ -308,7 +308,7 @@ fn committed(
             subject: subject.to_owned(),
         })
     };
-    changes.commits = told.split('\0').filter_map(commit).collect();
+    changes.commits = output.split('\0').filter_map(commit).collect();
     Ok(())
 }
 
@@ -388,7 +388,7 @@ mod tests {
     fn raw_changes_are_read_with_their_modes() {
         let raw = b":100644 100755 aa bb M\0src/a b\0:000000 120000 00 cc A\0link\0";
         let changes = raw_changes(raw);
-        let told: Vec<(&str, bool, &str)> = changes
+        let output: Vec<(&str, bool, &str)> = changes
             .iter()
             .map(|change| {
                 (
@@ -398,7 +398,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(told, [("src/a b", true, "bb"), ("link", false, "cc")]);
+        assert_eq!(output, [("src/a b", true, "bb"), ("link", false, "cc")]);
         assert!(raw_changes(b"").is_empty());
     }
 }

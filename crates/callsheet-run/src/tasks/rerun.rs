@@ -8,7 +8,7 @@ use callsheet_store::Run;
 use super::Terms;
 use super::facts::tree_now;
 use super::tidy::{Left, tidy};
-use crate::checks::{self, Checked, Place};
+use crate::checks::{self, CheckContext, Checked};
 use crate::sandbox::Sandbox;
 use crate::workspace::{Ground, Shown};
 use crate::{CheckSetting, RunError};
@@ -83,7 +83,7 @@ impl Rerun<'_> {
         waiting: &mut dyn Waiting,
     ) -> Result<Vec<Checked>, RunError> {
         let folder = self.ground.hold().scratch()?;
-        let place = Place {
+        let context = CheckContext {
             program: self.program,
             ground: self.ground,
             folder: folder.path(),
@@ -98,7 +98,7 @@ impl Rerun<'_> {
             let tree = known
                 .take()
                 .map_or_else(|| tree_now(self.ground, folder.path()), Ok)?;
-            let checked = checks::run(check, &place, Some(tree), &mut || waiting.is_stopped())?;
+            let checked = checks::run(check, &context, Some(tree), &mut || waiting.is_stopped())?;
             waiting.say(&format!(
                 "check {}: {}",
                 check.name,

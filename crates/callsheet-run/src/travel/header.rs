@@ -107,20 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
-        let told = |text: &str| Header::read(text.as_bytes()).unwrap_err();
-        assert_eq!(told(""), "its header has no end");
-        assert_eq!(told("# v4 git bundle\n\n"), "it does not begin as a bundle");
+    fn what_is_wrong_is_reported() {
+        let error_of = |text: &str| Header::read(text.as_bytes()).unwrap_err();
+        assert_eq!(error_of(""), "its header has no end");
         assert_eq!(
-            told("# v3 git bundle\n@filter=blob:none\n\n"),
+            error_of("# v4 git bundle\n\n"),
+            "it does not begin as a bundle"
+        );
+        assert_eq!(
+            error_of("# v3 git bundle\n@filter=blob:none\n\n"),
             "it asks for something that callsheet does not know"
         );
         assert_eq!(
-            told("# v2 git bundle\nx\n\n"),
+            error_of("# v2 git bundle\nx\n\n"),
             "a line of its header is odd"
         );
         assert_eq!(
-            told("# v2 git bundle\n-HEAD \n\n"),
+            error_of("# v2 git bundle\n-HEAD \n\n"),
             "a line of its header has no hash"
         );
         assert_eq!(

@@ -179,7 +179,7 @@ fn delivery(branch: Tip, runs: &[&str]) -> Delivery {
 }
 
 /// Returns an error with the place of the test left out.
-fn told(world: &World, error: &RunError) -> String {
+fn error_text(world: &World, error: &RunError) -> String {
     let place = world.user.path("");
     error.to_string().replace(place.to_str().unwrap(), "/")
 }

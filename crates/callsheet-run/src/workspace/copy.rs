@@ -116,7 +116,7 @@ pub(super) fn set_up(
         required: true,
     };
     let scratch = ground.hold().scratch()?;
-    let place = checks::Place {
+    let context = checks::CheckContext {
         program: site.program,
         ground,
         folder: scratch.path(),
@@ -124,5 +124,5 @@ pub(super) fn set_up(
         environment: site.environment,
         sandbox,
     };
-    checks::set_up(&setup, &place)
+    checks::set_up(&setup, &context)
 }

@@ -83,8 +83,8 @@ fn what_is_wrong_with_a_workspace_is_named_with_its_line() {
         "setup_timeout_s = -1",
         "\nbranch = \"main\"",
     ];
-    let told = workspace.map(refused::<WorkspaceSettings>).join("\n");
-    insta::assert_snapshot!(told, @r#"
+    let errors = workspace.map(refused::<WorkspaceSettings>).join("\n");
+    insta::assert_snapshot!(errors, @r#"
     1: cannot copy `/etc/passwd`: paths are relative to the root
     1: cannot copy `a/../../b`: `..` would lead out of the root
     1: cannot copy `..`: `..` would lead out of the root
@@ -118,8 +118,8 @@ fn what_is_wrong_with_a_check_is_named_with_its_line() {
         "name = \"test\"\ncommand = \"./test\"",
         "name = \"test\"\ncommand = [\"./test\"]\nkind = \"dod\"",
     ];
-    let told = checks.map(refused::<CheckSetting>).join("\n");
-    insta::assert_snapshot!(told, @r#"
+    let errors = checks.map(refused::<CheckSetting>).join("\n");
+    insta::assert_snapshot!(errors, @r#"
     1: missing field `command`
     1: missing field `name`
     2: the name of a check is empty

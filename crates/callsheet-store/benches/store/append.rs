@@ -8,7 +8,7 @@ use std::time::Duration;
 use callsheet_store::{Claim, Record, Store, Stream, Wait};
 
 use crate::Settings;
-use crate::place::{Database, Place, claim, queue};
+use crate::bench_store::{BenchStore, Database, claim, queue};
 use crate::table::{self, median, ratio, speed, timed};
 use crate::text::Chance;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
             batch: 1,
         },
     ];
-    let stores: Vec<(Place, Store, Vec<Claim>)> = databases
+    let stores: Vec<(BenchStore, Store, Vec<Claim>)> = databases
         .iter()
         .map(|database| made(database, folder))
         .collect();
@@ -91,8 +91,8 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
 }
 
 /// Makes a store in which every run is claimed and has its prompt.
-fn made(database: &Database, folder: &Path) -> (Place, Store, Vec<Claim>) {
-    let place = Place::new(database, folder, "append");
+fn made(database: &Database, folder: &Path) -> (BenchStore, Store, Vec<Claim>) {
+    let place = BenchStore::new(database, folder, "append");
     let store = place.open();
     let project = store.project("bench").wait().unwrap();
     queue(&store, &project, RUNS);

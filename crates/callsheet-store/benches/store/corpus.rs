@@ -9,7 +9,7 @@ use callsheet::{Composition, Inputs, Options, Recipe, Seal, compose};
 use callsheet_store::{Project, Store, Wait};
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::bench_store::BenchStore;
 use crate::table::timed;
 use crate::text::Chance;
 
@@ -104,7 +104,7 @@ fn digest(number: usize) -> String {
 
 impl Corpus {
     /// Seals prompts whose texts come from files, those of some numbers.
-    pub(crate) fn of_files(place: &Place, numbers: Range<usize>) -> Self {
+    pub(crate) fn of_files(place: &BenchStore, numbers: Range<usize>) -> Self {
         let folder = Folder::from([
             ("recipe.toml".to_owned(), RECIPE.to_owned()),
             ("system.md".to_owned(), Chance::new(7).prose(3000)),
@@ -127,7 +127,7 @@ impl Corpus {
     }
 
     /// Seals prompts whose texts all come in the input document.
-    pub(crate) fn of_inputs(place: &Place, count: usize) -> Self {
+    pub(crate) fn of_inputs(place: &BenchStore, count: usize) -> Self {
         let recipe = recipe::built_in("layers").unwrap().unwrap();
         let mut chance = Chance::new(8);
         let blocks: Vec<String> = (0..FILES).map(|_| chance.code(4000)).collect();
@@ -144,7 +144,7 @@ impl Corpus {
     }
 
     /// Seals prompts of about 4 kB that share nothing.
-    pub(crate) fn of_noise(place: &Place, count: usize) -> Self {
+    pub(crate) fn of_noise(place: &BenchStore, count: usize) -> Self {
         let recipe = recipe::built_in("layers").unwrap().unwrap();
         let make = |number: usize| {
             let text = Chance::new(number as u64 + 4_000_000).noise(4000);
@@ -158,7 +158,7 @@ impl Corpus {
     }
 
     fn make(
-        place: &Place,
+        place: &BenchStore,
         numbers: Range<usize>,
         recipe: &Recipe,
         input: impl Fn(usize) -> (Value, Inputs) + Sync,

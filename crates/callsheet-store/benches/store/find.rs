@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use callsheet_store::Wait;
 
+use crate::bench_store::{BenchStore, Database};
 use crate::corpus::Corpus;
-use crate::place::{Database, Place};
 use crate::queries::{self, Kind};
 use crate::table::{self, median, met, ms, p95, timed, worst};
 
@@ -23,7 +23,7 @@ fn target(database: &Database) -> Duration {
 /// How long the answers took, by command.
 pub(crate) type Found = [(&'static str, Vec<Duration>); 2];
 
-pub(crate) fn run(place: &Place, corpus: &Corpus) -> Found {
+pub(crate) fn run(place: &BenchStore, corpus: &Corpus) -> Found {
     let store = place.open();
     let carried = |text: &String| {
         let look = store.carriers(&corpus.project, text, LIMIT, None);
@@ -57,7 +57,7 @@ pub(crate) fn run(place: &Place, corpus: &Corpus) -> Found {
 }
 
 /// Prints how the times grow with the number of prompts: as what power of it.
-pub(crate) fn print_growth(place: &Place, found: &[(usize, Found)]) {
+pub(crate) fn print_growth(place: &BenchStore, found: &[(usize, Found)]) {
     let (Some((first, least)), Some((last, most))) = (found.first(), found.last()) else {
         return;
     };
@@ -87,7 +87,7 @@ fn row(
     kind: &Kind,
     look: &dyn Fn(&String) -> usize,
     all: &mut Vec<Duration>,
-    place: &Place,
+    place: &BenchStore,
 ) -> [String; 8] {
     let mut wrong = 0;
     let mut times = Vec::new();
@@ -101,7 +101,7 @@ fn row(
     row
 }
 
-fn cells(name: String, wrong: usize, times: &[Duration], place: &Place) -> [String; 8] {
+fn cells(name: String, wrong: usize, times: &[Duration], place: &BenchStore) -> [String; 8] {
     let target = target(&place.database);
     [
         name,

@@ -18,11 +18,11 @@
 )]
 
 mod append;
+mod bench_store;
 mod corpus;
 mod find;
 mod output;
 mod page;
-mod place;
 mod queries;
 mod size;
 mod stream;
@@ -34,8 +34,8 @@ use std::process::{Command, ExitCode};
 
 use tempfile::TempDir;
 
+use crate::bench_store::{BenchStore, Database};
 use crate::corpus::Corpus;
-use crate::place::{Database, Place};
 
 /// Scenarios that share what they measure on share a process.
 const GROUPS: [&[&str]; 5] = [
@@ -134,7 +134,8 @@ impl Settings {
 
     fn run_on_corpus(&self, folder: &Path, database: &Database) {
         let is_file = matches!(database, Database::Sqlite);
-        let mut place = Place::new(database, folder, if is_file { "corpus" } else { "server" });
+        let mut place =
+            BenchStore::new(database, folder, if is_file { "corpus" } else { "server" });
         if is_file && self.folder.is_some() {
             place = place.kept();
         }

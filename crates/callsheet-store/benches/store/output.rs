@@ -8,7 +8,7 @@ use callsheet_store::{Claim, Record, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::Settings;
-use crate::place::{Database, Place, claim, queue};
+use crate::bench_store::{BenchStore, Database, claim, queue};
 use crate::table::{self, speed, timed};
 use crate::text::Chance;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
     let rows: Vec<[String; 5]> = databases
         .iter()
         .map(|database| {
-            let place = Place::new(database, folder, "output");
+            let place = BenchStore::new(database, folder, "output");
             let store = place.open();
             let project = store.project("bench").wait().unwrap();
             queue(&store, &project, RUNS);

@@ -7,7 +7,7 @@ use callsheet::Fingerprint;
 use callsheet_store::{Id, Project, RunPage, RunState, Store, Wait};
 
 use crate::Settings;
-use crate::place::{Database, Place, claim, queue, small_prompt};
+use crate::bench_store::{BenchStore, Database, claim, queue, small_prompt};
 use crate::table::{self, median, ms, ratio, timed, worst};
 use crate::text::Chance;
 
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 1000;
 
 pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
     let count = settings.either(1_000_000, 50_000);
-    let place = Place::new(database, folder, "page");
+    let place = BenchStore::new(database, folder, "page");
     let store = place.open();
     let project = store.project("bench").wait().unwrap();
     small_prompt(&store, &project);
@@ -34,7 +34,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
     let store = place.open();
     pages(&store, &project, database, count);
 
-    let empty = Place::new(database, folder, "empty");
+    let empty = BenchStore::new(database, folder, "empty");
     let short = empty.open();
     short.project("bench").wait().unwrap();
     let title = format!("{}: a claim and the end of a run", database.name());
@@ -57,7 +57,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, database: &Database) {
 /// Makes finished runs, the fast way: the schema is the product's, the rows are written by us.
 ///
 /// Their marks are empty, so `verify` would complain; nothing that is measured here looks at them.
-fn fill(place: &Place, count: usize) {
+fn fill(place: &BenchStore, count: usize) {
     let blob = match place.database {
         Database::Sqlite => "x''",
         Database::Postgres(_) => "''::bytea",

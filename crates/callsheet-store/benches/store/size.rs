@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::Settings;
+use crate::bench_store::{BenchStore, Database};
 use crate::corpus::Corpus;
-use crate::place::{Database, Place};
 use crate::table::{self, mb, met, times};
 
 /// How many times smaller the store has to be where prompts share most of what they say.
@@ -18,20 +18,20 @@ fn target(database: &Database) -> f64 {
 /// What takes a smaller part of the store is not shown.
 const LEAST: f64 = 0.005;
 
-pub(crate) fn run(settings: &Settings, folder: &Path, place: &Place, corpus: &Corpus) {
+pub(crate) fn run(settings: &Settings, folder: &Path, place: &BenchStore, corpus: &Corpus) {
     let target = target(&place.database);
     let mut rows = vec![row("texts in files", place, corpus, target)];
     if settings.verbose {
         print_tables(place, corpus);
     }
-    let other = Place::new(&place.database, folder, "inline");
+    let other = BenchStore::new(&place.database, folder, "inline");
     let inline = Corpus::of_inputs(&other, settings.either(1000, 200));
     if settings.verbose {
         print_tables(&other, &inline);
     }
     rows.push(row("texts in the input document", &other, &inline, target));
     drop(other);
-    let other = Place::new(&place.database, folder, "noise");
+    let other = BenchStore::new(&place.database, folder, "noise");
     let noise = Corpus::of_noise(&other, settings.either(10_000, 500));
     if settings.verbose {
         print_tables(&other, &noise);
@@ -51,7 +51,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, place: &Place, corpus: &Co
     table::print(head, &rows);
 }
 
-fn row(name: &str, place: &Place, corpus: &Corpus, target: f64) -> [String; 8] {
+fn row(name: &str, place: &BenchStore, corpus: &Corpus, target: f64) -> [String; 8] {
     let bytes = place.bytes();
     let ratio = corpus.raw as f64 / bytes as f64;
     [
@@ -66,7 +66,7 @@ fn row(name: &str, place: &Place, corpus: &Corpus, target: f64) -> [String; 8] {
     ]
 }
 
-fn print_tables(place: &Place, corpus: &Corpus) {
+fn print_tables(place: &BenchStore, corpus: &Corpus) {
     let all = place.bytes() as f64;
     let row = |(name, size): (String, i64)| {
         [

@@ -8,7 +8,7 @@ use std::time::Duration;
 use callsheet_store::{Record, Stream, Wait};
 
 use crate::Settings;
-use crate::place::{Database, Place, claim, queue};
+use crate::bench_store::{BenchStore, Database, claim, queue};
 use crate::table::{self, mb, ratio, speed, timed};
 use crate::text::Chance;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(settings: &Settings, folder: &Path, databases: &[Database]) {
         row("plain file, synced per batch", synced, raw, String::new()),
     ];
     for database in databases {
-        let place = Place::new(database, folder, "stream");
+        let place = BenchStore::new(database, folder, "stream");
         let (time, peaks) = to_store(&log, &place, count);
         rows.push(row(database.name(), time, place.bytes(), peaks));
     }
@@ -113,7 +113,7 @@ fn to_file(log: &Log, path: &Path, count: usize, sync: bool) -> Duration {
 }
 
 /// Streams a log into a store; returns how long it took and the peaks of memory.
-fn to_store(log: &Log, place: &Place, count: usize) -> (Duration, String) {
+fn to_store(log: &Log, place: &BenchStore, count: usize) -> (Duration, String) {
     let store = place.open();
     let project = store.project("bench").wait().unwrap();
     queue(&store, &project, 1);

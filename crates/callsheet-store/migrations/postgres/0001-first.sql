@@ -16,8 +16,8 @@ create table setting (
   primary key (project, name)
 );
 
--- Sealed prompts. A text is kept once, however many prompts carry it; the documents of a prompt are kept as what differs
--- from a text that resembles them. The first byte of `packed` says how it is packed.
+-- Sealed prompts. A text is kept once, however many prompts carry it; the documents of a prompt are kept as a delta
+-- against a text that resembles them. The first byte of `packed` says how it is packed.
 create table body (
   key bigint generated always as identity primary key,
   fingerprint bytea not null unique,
@@ -31,7 +31,7 @@ alter table body alter column packed set storage external;
 create index body_of_base on body (base) where base is not null;
 
 -- The prompts of one project and recipe, in the order in which they were sealed.
-create table line (
+create table series (
   key bigint generated always as identity primary key,
   project bigint not null references project (key),
   recipe text collate "C" not null,
@@ -43,7 +43,7 @@ create table prompt (
   key bigint generated always as identity primary key,
   id text collate "C" not null,
   project bigint not null references project (key),
-  line bigint not null references line (key),
+  series bigint not null references series (key),
   sealed_at bigint not null,
   recipe text collate "C" not null,
   engine text collate "C" not null,
@@ -56,7 +56,7 @@ create table prompt (
   unique (project, seal)
 );
 
-create index prompt_of_line on prompt (line, key);
+create index prompt_of_series on prompt (series, key);
 
 -- The documents of a prompt in one: manifest, source map, layout and inputs, with a byte between two that no text has.
 create table document (
@@ -70,14 +70,14 @@ alter table document alter column packed set storage external;
 create index document_of_base on document (base);
 
 -- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections,
--- 16 around a boundary of sections. Every prompt of the line from the first to the last one does.
-create table part (
+-- 16 around a boundary of sections. Every prompt of the series from the first to the last one does.
+create table prompt_body (
   body bigint not null references body (key),
-  line bigint not null references line (key),
+  series bigint not null references series (key),
   first bigint not null,
   last bigint not null check (first <= last),
   roles bigint not null check (roles between 1 and 31),
-  primary key (body, line, first)
+  primary key (body, series, first)
 );
 
 create table source (
@@ -87,14 +87,14 @@ create table source (
 
 create table prompt_source (
   source bigint not null references source (key),
-  line bigint not null references line (key),
+  series bigint not null references series (key),
   first bigint not null,
   last bigint not null check (first <= last),
-  primary key (source, line, first)
+  primary key (source, series, first)
 );
 
--- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.
-create table slot (
+-- The text that the next one of the same place in prompts is kept as a delta against, and the size of the smallest delta.
+create table delta_base (
   project bigint not null references project (key),
   name bytea not null,
   body bigint not null references body (key),
@@ -102,7 +102,7 @@ create table slot (
   primary key (project, name)
 );
 
-create index slot_of_body on slot (body);
+create index delta_base_of_body on delta_base (body);
 
 -- Tasks. What a task asks for never changes, and whether it is done is not stored: that follows from its runs. The mark of
 -- a task also covers when it was cancelled.

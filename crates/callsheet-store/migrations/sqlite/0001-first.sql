@@ -16,8 +16,8 @@ create table setting (
   primary key (project, name)
 ) strict, without rowid;
 
--- Sealed prompts. A text is kept once, however many prompts carry it; the documents of a prompt are kept as what differs
--- from a text that resembles them. The first byte of `packed` says how it is packed.
+-- Sealed prompts. A text is kept once, however many prompts carry it; the documents of a prompt are kept as a delta
+-- against a text that resembles them. The first byte of `packed` says how it is packed.
 create table body (
   key integer primary key,
   fingerprint blob not null unique,
@@ -29,7 +29,7 @@ create table body (
 create index body_of_base on body (base) where base is not null;
 
 -- The prompts of one project and recipe, in the order in which they were sealed.
-create table line (
+create table series (
   key integer primary key,
   project integer not null references project (key),
   recipe text not null,
@@ -42,7 +42,7 @@ create table prompt (
   key integer primary key autoincrement,
   id text not null,
   project integer not null references project (key),
-  line integer not null references line (key),
+  series integer not null references series (key),
   sealed_at integer not null,
   recipe text not null,
   engine text not null,
@@ -55,7 +55,7 @@ create table prompt (
   unique (project, seal)
 ) strict;
 
-create index prompt_of_line on prompt (line);
+create index prompt_of_series on prompt (series);
 
 -- The documents of a prompt in one: manifest, source map, layout and inputs, with a byte between two that no text has.
 create table document (
@@ -68,14 +68,14 @@ create table document (
 create index document_of_base on document (base);
 
 -- Which texts prompts carry, and as what: 1 section, 2 input, 4 tool, 8 frame of a prompt without sections,
--- 16 around a boundary of sections. Every prompt of the line from the first to the last one does.
-create table part (
+-- 16 around a boundary of sections. Every prompt of the series from the first to the last one does.
+create table prompt_body (
   body integer not null references body (key),
-  line integer not null references line (key),
+  series integer not null references series (key),
   first integer not null,
   last integer not null check (first <= last),
   roles integer not null check (roles between 1 and 31),
-  primary key (body, line, first)
+  primary key (body, series, first)
 ) strict, without rowid;
 
 create table source (
@@ -85,14 +85,14 @@ create table source (
 
 create table prompt_source (
   source integer not null references source (key),
-  line integer not null references line (key),
+  series integer not null references series (key),
   first integer not null,
   last integer not null check (first <= last),
-  primary key (source, line, first)
+  primary key (source, series, first)
 ) strict, without rowid;
 
--- The text that a new one of the same kind is compared with, and how little the smallest difference to it took.
-create table slot (
+-- The text that the next one of the same place in prompts is kept as a delta against, and the size of the smallest delta.
+create table delta_base (
   project integer not null references project (key),
   name blob not null,
   body integer not null references body (key),
@@ -100,7 +100,7 @@ create table slot (
   primary key (project, name)
 ) strict, without rowid;
 
-create index slot_of_body on slot (body);
+create index delta_base_of_body on delta_base (body);
 
 -- Tasks. What a task asks for never changes, and whether it is done is not stored: that follows from its runs. The mark of
 -- a task also covers when it was cancelled.

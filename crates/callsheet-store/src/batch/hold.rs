@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::columns::Columns;
-use super::{BatchClaim, BatchStop, list, told};
+use super::{BatchClaim, BatchStop, batch_event, list};
 use crate::db::Tx;
 use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, claim, event};
@@ -129,7 +129,11 @@ fn request(tx: &mut dyn Tx, project: &Project, id: Id, policy: &str) -> Result<b
     columns.save(tx)?;
     let facts = vec![("policy", policy.into())];
     let said = format!("batch {id} is asked to stop");
-    event::append(tx, project, &[told(id, "batch:stopping", facts, said)])?;
+    event::append(
+        tx,
+        project,
+        &[batch_event(id, "batch:stopping", facts, said)],
+    )?;
     Ok(true)
 }
 

@@ -119,7 +119,7 @@ impl BatchClaim {
 }
 
 /// Makes an event about a batch.
-fn told(batch: Id, kind: &str, facts: Vec<(&'static str, Json)>, said: String) -> NewEvent {
+fn batch_event(batch: Id, kind: &str, facts: Vec<(&'static str, Json)>, said: String) -> NewEvent {
     let id = [("batch_id", batch.to_string().into())];
     callsheet::Event::new(kind, id.into_iter().chain(facts), said).into()
 }

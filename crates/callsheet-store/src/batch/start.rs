@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::columns::Columns;
 use super::journal::{self, Progress};
-use super::{Batch, BatchClaim, BatchState, list, told};
+use super::{Batch, BatchClaim, BatchState, batch_event, list};
 use crate::db::Tx;
 use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, claim, event, id};
@@ -102,7 +102,7 @@ impl Store {
                 ("attempt", columns.attempt.into()),
             ];
             let said = format!("batch {} is taken over by {worker}", seen.id);
-            let taken = told(seen.id, "batch:taken_over", facts, said);
+            let taken = batch_event(seen.id, "batch:taken_over", facts, said);
             event::append(tx, &project, &[taken])?;
             claimed(tx, &project, &columns).map(Some)
         })

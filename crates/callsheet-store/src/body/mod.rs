@@ -2,15 +2,15 @@
 //!
 //! A body that is packed as a delta has a base that is packed by itself, so that two rows are always enough.
 
+mod base;
 mod read;
-mod slot;
 
 use std::collections::BTreeMap;
 
 use callsheet::Fingerprint;
 
+pub(crate) use base::{Base, BaseName, DeltaBases};
 pub(crate) use read::{get_all, get_key, readable};
-pub(crate) use slot::{Base, SlotName, Slots};
 
 use crate::db::{Row, Tx, Value, groups, query_in};
 use crate::{StoreError, pack};
@@ -122,16 +122,19 @@ pub(crate) fn is_alone(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
 
 /// Unpacks the columns size, packed, and the size, packed and base of the base, from `at` on.
 pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
-    let told = |error: StoreError| error.to_string();
-    let base = match row.maybe(at + 2, Row::int).map_err(told)? {
-        Some(_) if row.maybe(at + 4, Row::int).map_err(told)?.is_some() => {
+    let text_of = |error: StoreError| error.to_string();
+    let base = match row.maybe(at + 2, Row::int).map_err(text_of)? {
+        Some(_) if row.maybe(at + 4, Row::int).map_err(text_of)?.is_some() => {
             return Err("its base has a base".to_owned());
         }
-        Some(bytes) => pack::unpack(row.bytes(at + 3).map_err(told)?, bytes, &[])
+        Some(bytes) => pack::unpack(row.bytes(at + 3).map_err(text_of)?, bytes, &[])
             .map_err(|why| format!("its base: {why}"))?,
         None => Vec::new(),
     };
-    let (bytes, packed) = (row.int(at).map_err(told)?, row.bytes(at + 1).map_err(told)?);
+    let (bytes, packed) = (
+        row.int(at).map_err(text_of)?,
+        row.bytes(at + 1).map_err(text_of)?,
+    );
     pack::unpack(packed, bytes, &base).map_err(str::to_owned)
 }
 

@@ -101,7 +101,7 @@ fn rows<'v>(
 }
 
 fn unpacked(row: &Row, base: &[u8]) -> Unpacked {
-    let told = |error: StoreError| error.to_string();
-    let (bytes, packed) = (row.int(2).map_err(told)?, row.bytes(3).map_err(told)?);
+    let text_of = |error: StoreError| error.to_string();
+    let (bytes, packed) = (row.int(2).map_err(text_of)?, row.bytes(3).map_err(text_of)?);
     pack::unpack(packed, bytes, base).map_err(str::to_owned)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::about::{AnnotationDocument, TaskDocument};
+use super::run_context::{AnnotationDocument, TaskDocument};
 use crate::log::{LARGEST_RECORD, StoredRecord, Stream};
 use crate::mark::digits;
 use crate::run::RunKind;

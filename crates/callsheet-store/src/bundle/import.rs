@@ -9,9 +9,9 @@ use callsheet::Event;
 use serde_json::Value as Json;
 
 use super::document::EventLine;
-use super::lines::Visit;
+use super::export::{self, WithinTx};
+use super::lines::Visitor;
 use super::redact::Cleaner;
-use super::source::{self, Within};
 use super::{Bundle, BundledRun, IMPORTED, read};
 use crate::db::{Tx, Value};
 use crate::event::{self, EventRow};
@@ -129,7 +129,7 @@ fn import(
         let prompt = given.get(&bundled.run.prompt).copied();
         let prompt =
             prompt.ok_or_else(|| StoreError::unknown("prompt", bundled.run.prompt.as_str()))?;
-        if let Some(key) = known(tx, project, bundled, prompt)? {
+        if let Some(key) = key_of_same_run(tx, project, bundled, prompt)? {
             keys.insert(id, key);
             continue;
         }
@@ -164,9 +164,9 @@ fn import(
             "it has changed while it was read",
         ));
     }
-    let told = tasks.iter().map(|id| imported("task", *id, None));
-    let told = told.chain(new.iter().map(|(id, key)| imported("run", *id, Some(*key))));
-    event::append_rows(tx, project, told.collect())?;
+    let rows = tasks.iter().map(|id| imported("task", *id, None));
+    let rows = rows.chain(new.iter().map(|(id, key)| imported("run", *id, Some(*key))));
+    event::append_rows(tx, project, rows.collect())?;
     let runs = bundle.runs.iter().map(|it| it.run.id);
     Ok(Imported {
         prompts,
@@ -175,7 +175,7 @@ fn import(
 }
 
 /// Returns the key of a run that is here already, which has to be the same in everything.
-fn known(
+fn key_of_same_run(
     tx: &mut dyn Tx,
     project: &Project,
     bundled: &BundledRun,
@@ -183,7 +183,7 @@ fn known(
 ) -> Result<Option<i64>, StoreError> {
     let id = bundled.run.id;
     let other = || StoreError::refused(format!("run `{id}` is here already with other contents"));
-    let found = source::find(tx, project, id).map_err(|error| match error {
+    let found = export::find(tx, project, id).map_err(|error| match error {
         StoreError::Refused { .. } => other(),
         error => error,
     })?;
@@ -195,7 +195,7 @@ fn known(
     found.document.parent = bundled.run.parent;
     found.document.prompt = bundled.run.prompt;
     let cleaner = Cleaner::new(None, project.paths.clone());
-    let here = source::measured(&mut Within(tx), found, &cleaner)?;
+    let here = export::measured(&mut WithinTx(tx), found, &cleaner)?;
     if same_prompt && here == *bundled {
         return Ok(Some(key));
     }
@@ -258,11 +258,11 @@ fn insert(
 fn imported(what: &str, id: Id, run: Option<i64>) -> EventRow<'static> {
     let kind = run.map_or(TASK_IMPORTED, |_| IMPORTED);
     let facts = [(what, id.to_string().into())];
-    let told = Event::new(kind, facts, format!("{what} {id} is imported"));
+    let event = Event::new(kind, facts, format!("{what} {id} is imported"));
     EventRow {
         at: None,
         kind,
-        payload: Json::Object(told.payload).to_string(),
+        payload: Json::Object(event.payload).to_string(),
         run,
     }
 }
@@ -308,7 +308,7 @@ impl Importer<'_> {
     }
 }
 
-impl Visit for Importer<'_> {
+impl Visitor for Importer<'_> {
     fn event(&mut self, run: Id, event: &EventLine<'_>) -> Result<(), StoreError> {
         let payload = event.payload.get();
         if self.admits(run, payload.len())? {

@@ -5,27 +5,27 @@ use std::io::{BufRead as _, BufReader, Read};
 
 use super::Lines;
 use super::document::{EventLine, LONGEST_LINE, RunDocument, read_record};
-use super::source::Measure;
+use super::export::Measure;
 use crate::annotation::ANNOTATED;
 use crate::log::{StoredRecord, Stream};
 use crate::{Id, StoreError};
 
 /// Why a bundle is not read.
-pub(super) enum Wrong {
+pub(super) enum BundleError {
     /// Something is wrong with the bundle.
     Bundle(String),
     /// Whoever got its contents could not take them.
     Store(StoreError),
 }
 
-impl From<String> for Wrong {
+impl From<String> for BundleError {
     fn from(why: String) -> Self {
         Self::Bundle(why)
     }
 }
 
 /// Gets what the runs of a bundle hold, in its order.
-pub(super) trait Visit {
+pub(super) trait Visitor {
     /// Gets an event of a run.
     fn event(&mut self, run: Id, event: &EventLine<'_>) -> Result<(), StoreError>;
 
@@ -34,9 +34,9 @@ pub(super) trait Visit {
 }
 
 /// Takes nothing, for who only wants proof.
-pub(super) struct Nobody;
+pub(super) struct Discard;
 
-impl Visit for Nobody {
+impl Visitor for Discard {
     fn event(&mut self, _: Id, _: &EventLine<'_>) -> Result<(), StoreError> {
         Ok(())
     }
@@ -48,12 +48,12 @@ impl Visit for Nobody {
 
 /// Counts the events that tell of an annotation, and hands everything on.
 pub(super) struct Counting<'v> {
-    inner: &'v mut dyn Visit,
+    inner: &'v mut dyn Visitor,
     annotated: BTreeMap<Id, usize>,
 }
 
 impl<'v> Counting<'v> {
-    pub(super) fn new(inner: &'v mut dyn Visit) -> Self {
+    pub(super) fn new(inner: &'v mut dyn Visitor) -> Self {
         Self {
             inner,
             annotated: BTreeMap::new(),
@@ -62,21 +62,21 @@ impl<'v> Counting<'v> {
 
     /// Says what is wrong with a run whose annotations are not those that its events tell of.
     pub(super) fn check(&self, run: &RunDocument) -> Result<(), String> {
-        let (there, told) = (
+        let (annotations, events) = (
             run.annotations.len(),
             self.annotated.get(&run.id).copied().unwrap_or(0),
         );
-        if there == told {
+        if annotations == events {
             return Ok(());
         }
         let id = run.id;
         Err(format!(
-            "run {id}: it has {there} annotations, and {told} events that tell of one"
+            "run {id}: it has {annotations} annotations, and {events} events that tell of one"
         ))
     }
 }
 
-impl Visit for Counting<'_> {
+impl Visitor for Counting<'_> {
     fn event(&mut self, run: Id, event: &EventLine<'_>) -> Result<(), StoreError> {
         if event.kind == ANNOTATED {
             *self.annotated.entry(run).or_default() += 1;
@@ -114,8 +114,8 @@ pub(super) fn read(
     path: &str,
     (run, kind): (Id, Kind),
     entry: impl Read,
-    visit: &mut dyn Visit,
-) -> Result<Lines, Wrong> {
+    visit: &mut dyn Visitor,
+) -> Result<Lines, BundleError> {
     let mut reader = BufReader::with_capacity(64 << 10, entry);
     let mut measure = Measure::default();
     let mut line = Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn read(
         match kind {
             Kind::Events => {
                 let event = EventLine::read(&line).map_err(|why| wrong(&why))?;
-                visit.event(run, &event).map_err(Wrong::Store)?;
+                visit.event(run, &event).map_err(BundleError::Store)?;
             }
             Kind::Log => {
                 let record = read_record(&line).map_err(|why| wrong(&why))?;
@@ -152,7 +152,7 @@ pub(super) fn read(
                 if number == 1 && record.stream != Stream::Meta {
                     return Err(wrong("a log begins with its prompt, as `meta`").into());
                 }
-                visit.record(run, record).map_err(Wrong::Store)?;
+                visit.record(run, record).map_err(BundleError::Store)?;
             }
         }
         // One huge line must not keep its memory for all that follow.

@@ -13,13 +13,13 @@
 //! | `runs/ID/run.json` | a run, with its task and its annotations |
 //! | `runs/ID/events.ndjson`, `log.ndjson` | its events, and the records of its log, a line each |
 
-mod about;
 mod document;
+mod export;
 mod import;
 mod lines;
 mod read;
 mod redact;
-mod source;
+mod run_context;
 mod write;
 
 use std::collections::BTreeSet;
@@ -33,9 +33,9 @@ use crate::project::Project;
 use crate::wait::Wait;
 use crate::{Id, Store, StoreError};
 
-pub use about::{AnnotationDocument, TaskDocument};
 pub use document::RunDocument;
 pub use import::Imported;
+pub use run_context::{AnnotationDocument, TaskDocument};
 
 /// The name and version of the shape of a bundle without runs.
 const SCHEMA: &str = "callsheet.bundle/1";
@@ -194,11 +194,11 @@ impl Store {
     ) -> Result<BundledRun, StoreError> {
         let found = {
             let project = project.clone();
-            self.read(move |tx| source::find(tx, &project, run))
+            self.read(move |tx| export::find(tx, &project, run))
                 .wait()?
         };
-        let source = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
+        let run = found.ok_or_else(|| StoreError::unknown("run", run.as_str()))?;
         let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
-        source::measured(&mut &*self, source, &cleaner)
+        export::measured(&mut &*self, run, &cleaner)
     }
 }

@@ -10,7 +10,7 @@ use callsheet::seal::DOCUMENTS;
 use callsheet::{Fingerprint, Seal};
 
 use super::document::is_time;
-use super::lines::{self, Counting, Nobody, Visit, Wrong};
+use super::lines::{self, BundleError, Counting, Discard, Visitor};
 use super::write::digits;
 use super::{
     Bundle, Bundled, BundledRun, Entry, INDEX, Index, Lines, RunDocument, RunEntry, SCHEMA,
@@ -54,7 +54,7 @@ impl Bundle {
     ///
     /// Prompts are held in memory. Of the events and the log of a run only one line at a time is.
     pub fn read(name: &str, bytes: impl Read) -> Result<Self, StoreError> {
-        visit(name, bytes, &mut Nobody)
+        visit(name, bytes, &mut Discard)
     }
 }
 
@@ -62,13 +62,13 @@ impl Bundle {
 pub(super) fn visit(
     name: &str,
     bytes: impl Read,
-    visit: &mut dyn Visit,
+    visit: &mut dyn Visitor,
 ) -> Result<Bundle, StoreError> {
     let refused = |why: String| StoreError::damaged(name, why);
     let mut counting = Counting::new(visit);
     let mut contents = unpack(bytes, &mut counting).map_err(|wrong| match wrong {
-        Wrong::Bundle(why) => refused(why),
-        Wrong::Store(error) => error,
+        BundleError::Bundle(why) => refused(why),
+        BundleError::Store(error) => error,
     })?;
     let bundle = put_together(&mut contents).map_err(refused)?;
     for bundled in &bundle.runs {
@@ -101,11 +101,11 @@ impl<R: Read> Read for Limited<R> {
 }
 
 /// Unpacks all entries; none has a name that is not one of ours, so that none can lead anywhere.
-fn unpack(bytes: impl Read, visit: &mut dyn Visit) -> Result<Contents, Wrong> {
-    let told = |error: io::Error| format!("it is no bundle: {error}");
-    let decoder = zstd::stream::Decoder::new(bytes).map_err(told)?;
+fn unpack(bytes: impl Read, visit: &mut dyn Visitor) -> Result<Contents, BundleError> {
+    let not_a_bundle = |error: io::Error| format!("it is not a bundle: {error}");
+    let decoder = zstd::stream::Decoder::new(bytes).map_err(not_a_bundle)?;
     let mut decoder = decoder.single_frame();
-    decoder.window_log_max(WINDOW).map_err(told)?;
+    decoder.window_log_max(WINDOW).map_err(not_a_bundle)?;
     let left = Rc::new(Cell::new(MOST_BYTES));
     let mut limited = Limited {
         inner: decoder,
@@ -115,9 +115,9 @@ fn unpack(bytes: impl Read, visit: &mut dyn Visit) -> Result<Contents, Wrong> {
     let mut contents = Contents::default();
     let mut archive = tar::Archive::new(&mut limited);
     // Raw, so that no header changes what another one says.
-    for entry in archive.entries().map_err(told)?.raw(true) {
-        let mut entry = entry.map_err(told)?;
-        let path = named(&entry)?;
+    for entry in archive.entries().map_err(not_a_bundle)?.raw(true) {
+        let mut entry = entry.map_err(not_a_bundle)?;
+        let path = entry_name(&entry)?;
         if contents.count() == 0 && path != INDEX {
             return Err(format!("it does not begin with `{INDEX}`").into());
         }
@@ -142,16 +142,16 @@ fn unpack(bytes: impl Read, visit: &mut dyn Visit) -> Result<Contents, Wrong> {
         }
         // A size that is not true is met by the end of the archive, not by the memory.
         let mut text = Vec::new();
-        entry.read_to_end(&mut text).map_err(told)?;
+        entry.read_to_end(&mut text).map_err(not_a_bundle)?;
         contents.files.insert(path, text);
     }
     // What follows the archive is read too: its checksum stands at the very end.
-    let blank = only_zeros(&mut limited).map_err(told)?;
+    let blank = only_zeros(&mut limited).map_err(not_a_bundle)?;
     if left.get() == 0 {
         return Err(format!("it unfolds to more than {MOST_BYTES} bytes").into());
     }
     let mut after = limited.inner.finish();
-    let more = after.read(&mut [0]).map_err(told)?;
+    let more = after.read(&mut [0]).map_err(not_a_bundle)?;
     if more > 0 || !blank {
         return Err("something follows the archive".to_owned().into());
     }
@@ -162,9 +162,9 @@ fn unpack(bytes: impl Read, visit: &mut dyn Visit) -> Result<Contents, Wrong> {
 }
 
 /// Returns the name of an entry that has a place in a bundle.
-fn named(entry: &tar::Entry<'_, impl Read>) -> Result<String, String> {
+fn entry_name(entry: &tar::Entry<'_, impl Read>) -> Result<String, String> {
     let path = entry.path_bytes();
-    let path = std::str::from_utf8(&path).map_err(|_| "a name is no UTF-8".to_owned())?;
+    let path = std::str::from_utf8(&path).map_err(|_| "a name is not UTF-8".to_owned())?;
     if entry.header().entry_type() != tar::EntryType::Regular || !is_ours(path) {
         return Err(format!(
             "`{}` has no place in a bundle",
@@ -341,7 +341,7 @@ fn prompt(
         let bytes = files
             .remove(&path)
             .ok_or_else(|| format!("`{path}` is not there"))?;
-        String::from_utf8(bytes).map_err(|_| format!("`{path}` is no UTF-8"))
+        String::from_utf8(bytes).map_err(|_| format!("`{path}` is not UTF-8"))
     };
     let rendered = take("prompt")?;
     let mut documents = <[String; 4]>::default();

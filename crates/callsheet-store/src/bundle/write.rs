@@ -7,9 +7,9 @@ use callsheet::Fingerprint;
 use callsheet::redact::Redactor;
 use callsheet::seal::DOCUMENTS;
 
+use super::export::{self, Measure, event_lines, log_lines};
 use super::read::{MOST_BYTES, MOST_ENTRIES, MOST_LINES};
 use super::redact::Cleaner;
-use super::source::{self, Measure, event_lines, log_lines};
 use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry};
 use crate::project::Project;
 use crate::wait::Wait;
@@ -43,7 +43,7 @@ impl Bundle {
             let document = bundled.run.text().map_err(io::Error::other)?;
             add(&mut tar, &format!("{folder}/run.json"), document.as_bytes())?;
             let (id, of) = (bundled.run.id, project.clone());
-            let found = store.read(move |tx| source::find(tx, &of, id)).wait();
+            let found = store.read(move |tx| export::find(tx, &of, id)).wait();
             let found = found.map_err(io::Error::other)?;
             let key = found.ok_or_else(|| io::Error::other("a run is gone"))?.key;
             let cleaner = Cleaner::new(redactor.cloned(), project.paths.clone());
@@ -180,9 +180,9 @@ fn add_lines(
     let read = lines(&mut |line| {
         found.add(line.as_bytes());
         out.write_all(line.as_bytes()).map_err(|cause| {
-            let told = StoreError::refused(cause.to_string());
+            let error = StoreError::refused(cause.to_string());
             refused = Some(cause);
-            told
+            error
         })
     });
     if let Some(cause) = refused {

@@ -7,16 +7,16 @@ mod job;
 mod migrate;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+mod shutdown;
 pub(crate) mod sqlite;
-mod stop;
 mod value;
 
 use std::fmt::Write as _;
 
 pub(crate) use job::{Closure, Job, Queue};
 pub(crate) use migrate::KNOWN;
+pub(crate) use shutdown::Shutdown;
 pub(crate) use sqlite::fresh;
-pub(crate) use stop::Stop;
 pub(crate) use value::{Row, Value};
 
 use crate::StoreError;

@@ -1,6 +1,6 @@
 //! Plain values, as they go into a statement and as they come out of a row.
 //!
-//! What comes out is not trusted: a value of the wrong type is damage that is told, never a panic.
+//! What comes out is not trusted: a value of the wrong type is damage that is reported, never a panic.
 
 use std::borrow::Cow;
 use std::sync::Arc;

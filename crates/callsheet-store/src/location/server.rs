@@ -1,4 +1,4 @@
-//! A database of a PostgreSQL server, from a URL and from what the user's surroundings add to it.
+//! A database of a PostgreSQL server, from a URL and from what the user's environment adds to it.
 //!
 //! A password goes in and never comes out, and a URL that cannot be read is not repeated.
 
@@ -9,10 +9,10 @@ use std::time::Duration;
 use rustls::ClientConfig;
 use tokio_postgres::config::{Config, Host};
 
-use super::address::{self, Params};
-use super::ours::{Durability, Ours};
-use super::surroundings::{Origin, Surroundings};
+use super::environment::{Environment, Origin};
+use super::own_parameters::{Durability, OwnParameters};
 use super::tls::{SslMode, Tls};
+use super::url::{self, Params};
 use crate::StoreError;
 
 /// How long to wait for a server where the URL does not say, until it has accepted the login.
@@ -28,7 +28,7 @@ const QUIET: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Server {
     config: Box<Config>,
-    ours: Ours,
+    own_parameters: OwnParameters,
     tls: Arc<Encryption>,
     /// Why there is no password of the password file, for when the server asks for one.
     no_password: Option<Arc<str>>,
@@ -41,27 +41,27 @@ pub(crate) struct Encryption {
 }
 
 impl Server {
-    /// Returns the database that a URL names, with what the surroundings add to it.
+    /// Returns the database that a URL names, with what the environment adds to it.
     pub(super) fn new(
         url: &str,
         origin: Origin,
-        surroundings: &Surroundings,
+        environment: &Environment,
     ) -> Result<Self, StoreError> {
         refuse_bare_signs(url)?;
-        let mut params = address::parse(url).ok_or_else(|| bad("cannot be read"))?;
+        let mut params = url::parse(url).ok_or_else(|| bad("cannot be read"))?;
         // Whatever is wrong here is in the URL.
         config(&without_ours(&params)).ok_or_else(|| bad("cannot be read"))?;
-        surroundings.complete(&mut params, origin)?;
+        environment.complete(&mut params, origin)?;
         let mut no_password = None;
         if !params.contains_key("password") {
-            let (password, why) = surroundings.password(&params, origin);
+            let (password, why) = environment.password(&params, origin);
             params.extend(password.map(|password| ("password".to_owned(), password)));
             no_password = why.map(Arc::from);
         }
         params.remove("passfile");
-        let home = surroundings.home.as_deref();
+        let home = environment.home.as_deref();
         let mut tls = Tls::take(&mut params, home, std::path::Path::is_file)?;
-        let ours = Ours::take(&mut params)?;
+        let own_parameters = OwnParameters::take(&mut params)?;
         let mut config = config(&params).ok_or_else(|| {
             StoreError::refused(
                 "a service or a variable of PostgreSQL says something about the store that this program does not understand",
@@ -81,7 +81,7 @@ impl Server {
         complete(&mut config, &params, tls.mode);
         Ok(Self {
             config: Box::new(config),
-            ours,
+            own_parameters,
             tls: Arc::new(Encryption {
                 tls,
                 config: OnceLock::new(),
@@ -107,12 +107,12 @@ impl Server {
 
     /// Returns the schema that holds the tables, which is a plain name.
     pub(crate) fn schema(&self) -> &str {
-        &self.ours.schema
+        &self.own_parameters.schema
     }
 
     /// Returns what the server has to promise.
     pub(crate) fn durability(&self) -> Durability {
-        self.ours.durability
+        self.own_parameters.durability
     }
 
     /// Returns how long the server may take until it has accepted the login.
@@ -124,7 +124,7 @@ impl Server {
 
     /// Returns how long the server may take for one statement.
     pub(crate) fn answer_limit(&self) -> Duration {
-        self.ours.answer
+        self.own_parameters.answer
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::address::Params;
+use super::url::Params;
 use crate::StoreError;
 
 /// Returns what a service sets; the first file that has it counts.

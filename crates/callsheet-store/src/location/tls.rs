@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::address::Params;
+use super::url::Params;
 use crate::StoreError;
 
 /// Whether to encrypt, and what to check; the later, the stricter.

@@ -56,7 +56,7 @@ impl Stream {
         let known = [Self::Meta, Self::Stdout, Self::Stderr];
         let word = row.text(at)?;
         let found = known.into_iter().find(|stream| stream.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no stream of a log")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a stream of a log")))
     }
 }
 
@@ -267,11 +267,11 @@ pub(crate) fn data(row: &Row, at: usize) -> Result<Vec<u8>, StoreError> {
 
 /// Does the same, or says what is wrong.
 pub(crate) fn unpacked(row: &Row, at: usize) -> Result<Vec<u8>, String> {
-    let told = |error: StoreError| error.to_string();
-    let bytes = row.int(at).map_err(told)?;
+    let text_of = |error: StoreError| error.to_string();
+    let bytes = row.int(at).map_err(text_of)?;
     if usize::try_from(bytes).is_ok_and(|bytes| bytes > LARGEST_RECORD) {
         return Err("it is larger than a record may be".to_owned());
     }
-    let packed = row.bytes(at + 1).map_err(told)?;
+    let packed = row.bytes(at + 1).map_err(text_of)?;
     pack::unpack(packed, bytes, &[]).map_err(str::to_owned)
 }

@@ -20,7 +20,7 @@ const MANY: usize = 8;
 const RECORD: &str = "record";
 
 /// An event whose payload is JSON but for the number of its record.
-struct Told {
+struct OutputEvent {
     record: Option<usize>,
     kind: String,
     payload: String,
@@ -32,7 +32,7 @@ pub struct Output(Arc<Parts>);
 
 struct Parts {
     records: Vec<Packed>,
-    events: Vec<Told>,
+    events: Vec<OutputEvent>,
 }
 
 impl Output {
@@ -41,7 +41,8 @@ impl Output {
     /// An event with `Some(index)` was read out of `records[index]`: its payload gets the field `record` with the number
     /// of that record.
     pub fn new(records: &[Record], events: &[(Option<usize>, Event)]) -> Result<Self, StoreError> {
-        let told = |(record, event): &(Option<usize>, Event)| told(*record, event, records.len());
+        let ready =
+            |(record, event): &(Option<usize>, Event)| output_event(*record, event, records.len());
         // The second half is compressed beside everything else.
         let (first, second) = records.split_at(records.len() / 2);
         let pack = |records: &[Record]| records.iter().map(packed).collect::<Result<Vec<_>, _>>();
@@ -49,7 +50,7 @@ impl Output {
             // Where no thread can be had, this one does it.
             let helper = || Builder::new().spawn_scoped(scope, || pack(second)).ok();
             let rest = (second.len() >= MANY).then(helper).flatten();
-            let events = events.iter().map(told).collect::<Result<_, _>>()?;
+            let events = events.iter().map(ready).collect::<Result<_, _>>()?;
             let mut records = pack(first)?;
             records.extend(match rest.map(ScopedJoinHandle::join) {
                 Some(Ok(packed)) => packed?,
@@ -95,10 +96,10 @@ impl Store {
         let answer = (!nothing).then(|| {
             self.write(move |tx| {
                 let seqs = append(tx, &claim, &output.0.records)?;
-                let rows = output.0.events.iter().map(|told| EventRow {
+                let rows = output.0.events.iter().map(|event| EventRow {
                     at: None,
-                    kind: &told.kind,
-                    payload: told.numbered(&seqs),
+                    kind: &event.kind,
+                    payload: event.numbered(&seqs),
                     run: Some(claim.key),
                 });
                 event::append_rows(tx, &claim.project, rows.collect())?;
@@ -114,7 +115,11 @@ impl Store {
     }
 }
 
-fn told(record: Option<usize>, event: &Event, count: usize) -> Result<Told, StoreError> {
+fn output_event(
+    record: Option<usize>,
+    event: &Event,
+    count: usize,
+) -> Result<OutputEvent, StoreError> {
     let mut payload = Cow::Borrowed(&event.payload);
     if let Some(index) = record {
         if index >= count {
@@ -126,7 +131,7 @@ fn told(record: Option<usize>, event: &Event, count: usize) -> Result<Told, Stor
             payload.to_mut().shift_remove(RECORD);
         }
     }
-    Ok(Told {
+    Ok(OutputEvent {
         record,
         kind: event.kind.clone(),
         // Values with text keys only: writing them cannot fail.
@@ -134,7 +139,7 @@ fn told(record: Option<usize>, event: &Event, count: usize) -> Result<Told, Stor
     })
 }
 
-impl Told {
+impl OutputEvent {
     /// Returns the payload with the number of its record, which is known only where it is stored.
     fn numbered(&self, seqs: &[i64]) -> String {
         let Some(seq) = self.record.and_then(|index| seqs.get(index)) else {

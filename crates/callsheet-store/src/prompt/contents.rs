@@ -14,18 +14,18 @@ use crate::role::{BOUNDARY, FRAME, INPUT, SECTION, TOOL};
 /// What a seal holds, by what it is in the prompt.
 pub(super) struct Contents<'a> {
     pub(super) manifest: &'a Manifest,
-    pub(super) texts: BTreeMap<Fingerprint, Part>,
+    pub(super) texts: BTreeMap<Fingerprint, CarriedText>,
     /// The input document.
     pub(super) input: Fingerprint,
     /// The names of everything that went in.
     pub(super) sources: BTreeSet<String>,
 }
 
-/// A text and what it is.
-pub(super) struct Part {
+/// A text that a prompt carries, and what it is in it.
+pub(super) struct CarriedText {
     pub(super) text: Arc<[u8]>,
     pub(super) roles: i64,
-    /// What it is compared with.
+    /// The place in prompts whose last text it may be kept as a delta against.
     pub(super) place: Option<String>,
 }
 
@@ -72,13 +72,13 @@ impl<'a> Contents<'a> {
 
     fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: Option<String>) {
         if let Some(text) = seal.bodies.get(&name) {
-            let part = self.texts.entry(name).or_insert_with(|| Part {
+            let carried = self.texts.entry(name).or_insert_with(|| CarriedText {
                 text: Arc::clone(text),
                 roles: 0,
                 place: None,
             });
-            part.roles |= role;
-            part.place = place.or(part.place.take());
+            carried.roles |= role;
+            carried.place = place.or(carried.place.take());
         }
     }
 
@@ -86,17 +86,19 @@ impl<'a> Contents<'a> {
     fn insert(&mut self, text: Arc<[u8]>, role: i64) {
         let (name, place) = (Fingerprint::of(&text), None);
         let roles = 0;
-        let part = self
+        let carried = self
             .texts
             .entry(name)
-            .or_insert(Part { text, roles, place });
-        part.roles |= role;
+            .or_insert(CarriedText { text, roles, place });
+        carried.roles |= role;
     }
 
     /// Returns what a prompt carries, and as what.
     pub(super) fn roles(&self) -> BTreeMap<Fingerprint, i64> {
         let texts = self.texts.iter();
-        texts.map(|(name, part)| (*name, part.roles)).collect()
+        texts
+            .map(|(name, carried)| (*name, carried.roles))
+            .collect()
     }
 
     /// Returns the longest section that came from the input.
@@ -104,8 +106,8 @@ impl<'a> Contents<'a> {
         let sections = self.manifest.sections.iter();
         let given = sections.filter(|section| section.source.starts_with("input:"));
         let longest = given.max_by_key(|section| section.bytes)?;
-        let part = self.texts.get(&longest.fingerprint)?;
-        Some((*keys.get(&longest.fingerprint)?, &part.text))
+        let carried = self.texts.get(&longest.fingerprint)?;
+        Some((*keys.get(&longest.fingerprint)?, &carried.text))
     }
 }
 

@@ -8,7 +8,7 @@ use callsheet::{Fingerprint, Manifest, Seal};
 use serde::de::IgnoredAny;
 
 use super::SealedPrompt;
-use super::unit::Bases;
+use super::documents::UnpackedBases;
 use crate::db::Tx;
 use crate::{StoreError, body};
 
@@ -16,7 +16,7 @@ use crate::{StoreError, body};
 pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
     let mut seal = documents(tx, prompt)?;
     let named = seal.named();
-    let named = named.map_err(|error| told(tx, prompt, error.detail()))?;
+    let named = named.map_err(|error| damaged_prompt(tx, prompt, error.detail()))?;
     let named: Vec<Fingerprint> = named.into_iter().collect();
     let texts = body::get_all(tx, &named)?.into_iter();
     seal.bodies = texts.map(|(name, text)| (name, text.into())).collect();
@@ -27,13 +27,13 @@ pub(crate) fn load(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, Store
 pub(crate) fn manifest(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Manifest, StoreError> {
     let seal = documents(tx, prompt)?;
     seal.manifest()
-        .map_err(|error| told(tx, prompt, error.detail()))
+        .map_err(|error| damaged_prompt(tx, prompt, error.detail()))
 }
 
 /// Puts texts of prompts together; what several of them carry is read once.
 #[derive(Default)]
 pub(crate) struct Texts {
-    bases: Bases,
+    bases: UnpackedBases,
     bodies: BTreeMap<Fingerprint, Arc<[u8]>>,
     bytes: usize,
 }
@@ -49,9 +49,9 @@ impl Texts {
         prompt: &SealedPrompt,
     ) -> Result<Seal, StoreError> {
         let mut seal =
-            proven(tx, prompt, &mut self.bases)?.map_err(|why| told(tx, prompt, &why))?;
+            proven(tx, prompt, &mut self.bases)?.map_err(|why| damaged_prompt(tx, prompt, &why))?;
         let manifest = seal.manifest();
-        let manifest = manifest.map_err(|error| told(tx, prompt, error.detail()))?;
+        let manifest = manifest.map_err(|error| damaged_prompt(tx, prompt, error.detail()))?;
         let sections = manifest.sections.iter().map(|section| section.fingerprint);
         seal.bodies = self.named(tx, sections.collect())?;
         Ok(seal)
@@ -91,11 +91,12 @@ impl Texts {
 
 /// Returns a seal without its texts, after proving that its documents are the sealed ones.
 pub(super) fn documents(tx: &mut dyn Tx, prompt: &SealedPrompt) -> Result<Seal, StoreError> {
-    proven(tx, prompt, &mut Bases::default())?.map_err(|why| told(tx, prompt, &why))
+    proven(tx, prompt, &mut UnpackedBases::default())?
+        .map_err(|why| damaged_prompt(tx, prompt, &why))
 }
 
 /// Makes the error of a prompt that is not in order.
-pub(crate) fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError {
+pub(crate) fn damaged_prompt(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError {
     StoreError::damaged(format!("{}: prompt {}", tx.store(), prompt.id), why)
 }
 
@@ -103,7 +104,7 @@ pub(crate) fn told(tx: &dyn Tx, prompt: &SealedPrompt, why: &str) -> StoreError 
 fn proven(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
-    bases: &mut Bases,
+    bases: &mut UnpackedBases,
 ) -> Result<Result<Seal, String>, StoreError> {
     let documents = match bases.documents(tx, prompt)? {
         Ok(documents) => documents,
@@ -119,7 +120,7 @@ fn proven(
     let malformed = DOCUMENTS.iter().zip(&seal.documents);
     let malformed = malformed.filter_map(|(name, document)| {
         let error = serde_json::from_str::<IgnoredAny>(document).err()?;
-        Some(format!("{name}: it is no JSON: {error}"))
+        Some(format!("{name}: it is not JSON: {error}"))
     });
     let other = "its documents are not what was sealed".to_owned();
     Ok(Err(malformed.into_iter().next().unwrap_or(other)))

@@ -3,13 +3,13 @@
 //! A prompt is sealed once and never changed again. Sealing the same once more gives the same id.
 
 mod contents;
-pub(crate) mod guard;
-mod line;
+mod documents;
+mod links;
 mod load;
-mod notes;
+pub(crate) mod locks;
 mod seal;
+mod series;
 mod texts;
-mod unit;
 mod verify;
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
-pub(crate) use load::{Texts, load, told};
+pub(crate) use load::{Texts, damaged_prompt, load};
 pub(crate) use seal::{When, put};
 pub(crate) use verify::verify;
 
@@ -87,7 +87,7 @@ pub(crate) const COLUMNS: &str = "p.id, p.sealed_at, p.recipe, p.engine, p.finge
 const PAGE: usize = 500;
 
 const SOURCES: &str = "select s.name from source s where exists \
-    (select 1 from prompt_source ps join line l on l.key = ps.line where ps.source = s.key and l.project = $1) \
+    (select 1 from prompt_source ps join series l on l.key = ps.series where ps.source = s.key and l.project = $1) \
     order by s.name";
 
 impl Store {
@@ -177,7 +177,7 @@ pub(crate) fn read(row: &Row) -> Result<SealedPrompt, StoreError> {
     };
     let id = row.text(0)?.parse::<Id>();
     let prompt = SealedPrompt {
-        id: id.map_err(|_| row.damaged("a prompt has an id that is none"))?,
+        id: id.map_err(|_| row.damaged("a prompt has an id that is not valid"))?,
         sealed_at: row.int(1)?,
         recipe: row.text(2)?.to_owned(),
         engine: row.text(3)?.to_owned(),
@@ -240,7 +240,7 @@ fn carriers(tx: &mut dyn Tx, names: &[String]) -> Result<BTreeSet<i64>, StoreErr
     let rows = query_in(tx, &[], names.iter().map(Into::into), |list| {
         format!(
             "select distinct p.key from prompt_source ps join source s on s.key = ps.source \
-            join prompt p on p.line = ps.line and p.key between ps.first and ps.last where s.name in {list}"
+            join prompt p on p.series = ps.series and p.key between ps.first and ps.last where s.name in {list}"
         )
     })?;
     rows.iter().map(|row| row.int(0)).collect()

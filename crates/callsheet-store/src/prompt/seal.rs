@@ -6,9 +6,9 @@ use callsheet::{Event, Fingerprint, Seal};
 use serde_json::json;
 
 use super::contents::Contents;
-use super::line::Line;
-use super::notes::Notes;
-use super::{SealedPrompt, guard, load, texts, unit};
+use super::links::Links;
+use super::series::Series;
+use super::{SealedPrompt, documents, load, locks, texts};
 use crate::db::Tx;
 use crate::project::Project;
 use crate::{Id, StoreError, event, mark};
@@ -20,7 +20,7 @@ const KNOWN: &str = "select p.id from prompt p where p.project = $1 and p.seal =
 
 const TAKEN: &str = "select 1 from prompt p where p.project = $1 and p.id = $2";
 
-const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal, mark, line) \
+const INSERT: &str = "insert into prompt (id, project, sealed_at, recipe, engine, fingerprint, bytes, tokens, seal, mark, series) \
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning key";
 
 /// When a prompt was sealed.
@@ -39,7 +39,7 @@ pub(crate) fn put(
     (seal, parsed): (&Seal, &Parsed),
     when: When,
 ) -> Result<(SealedPrompt, bool), StoreError> {
-    guard::sealing(tx, project)?;
+    locks::sealing(tx, project)?;
     let whole = seal.fingerprint();
     let known = [project.key.into(), whole.as_bytes().as_slice().into()];
     if let Some(row) = tx.first(KNOWN, &known)? {
@@ -50,17 +50,17 @@ pub(crate) fn put(
         StoreError::refused(format!("the seal is not in order: {}", error.detail()))
     })?;
     let keys = texts::put(tx, project, &contents)?;
-    let line = Line::of(tx, project, &contents.manifest.recipe.name)?;
+    let series = Series::of(tx, project, &contents.manifest.recipe.name)?;
     let at = free_time(tx, project, whole, when)?;
-    let prompt = insert(tx, project, line, contents.manifest, (whole, at))?;
-    unit::put(tx, project, &prompt, &seal.documents)?;
-    let notes = Notes {
-        line,
+    let prompt = insert(tx, project, series, contents.manifest, (whole, at))?;
+    documents::put(tx, project, &prompt, &seal.documents)?;
+    let links = Links {
+        series,
         prompt: prompt.key,
         contents: &contents,
         keys: &keys,
     };
-    notes.put(tx, project)?;
+    links.put(tx, project)?;
     read_again(tx, project, (&prompt, &contents))?;
     let facts = [
         ("id", json!(prompt.id)),
@@ -68,8 +68,8 @@ pub(crate) fn put(
         ("seal", json!(prompt.seal)),
     ];
     let message = format!("prompt {} is sealed", prompt.id);
-    let told = Event::new(SEALED, facts, message);
-    event::append(tx, project, &[told.into()])?;
+    let event = Event::new(SEALED, facts, message);
+    event::append(tx, project, &[event.into()])?;
     Ok((prompt, true))
 }
 
@@ -80,7 +80,7 @@ fn read_again(
     (prompt, contents): (&SealedPrompt, &Contents<'_>),
 ) -> Result<(), StoreError> {
     if super::find(tx, project, prompt.id.as_str())? != *prompt {
-        return Err(super::told(
+        return Err(super::damaged_prompt(
             tx,
             prompt,
             "the store does not keep its row as it is",
@@ -118,7 +118,7 @@ fn free_time(
 fn insert(
     tx: &mut dyn Tx,
     project: &Project,
-    line: Line,
+    series: Series,
     manifest: &Manifest,
     (whole, at): (Fingerprint, i64),
 ) -> Result<SealedPrompt, StoreError> {
@@ -136,7 +136,7 @@ fn insert(
     };
     let mut values = prompt.values(project.key);
     values.push(mark::of("prompt", &values).into());
-    values.push(line.key.into());
+    values.push(series.key.into());
     let row = tx.first(INSERT, &values)?;
     let missing = || StoreError::damaged(tx.store(), "a new row has no key");
     prompt.key = row.ok_or_else(missing)?.int(0)?;

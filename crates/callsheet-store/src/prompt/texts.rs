@@ -1,11 +1,11 @@
-//! The texts of a prompt: packed, kept, and read again before anybody hears of it.
+//! The texts of a prompt: packed, kept, and read again before the prompt is acknowledged.
 
 use std::collections::BTreeMap;
 
 use callsheet::Fingerprint;
 
-use super::contents::{Contents, Part};
-use crate::body::{self, Keys, NewBody, SlotName, Slots};
+use super::contents::{CarriedText, Contents};
+use crate::body::{self, BaseName, DeltaBases, Keys, NewBody};
 use crate::db::Tx;
 use crate::project::Project;
 use crate::{StoreError, pack};
@@ -17,7 +17,7 @@ const ROWS: usize = 256;
 const PIECE: usize = 4 << 20;
 
 /// A text under its name.
-type Text<'t> = (&'t Fingerprint, &'t Part);
+type Text<'t> = (&'t Fingerprint, &'t CarriedText);
 
 /// Keeps the texts of a prompt that are not there, and returns the keys of all.
 pub(super) fn put(
@@ -25,7 +25,7 @@ pub(super) fn put(
     project: &Project,
     contents: &Contents<'_>,
 ) -> Result<Keys, StoreError> {
-    let slots = Slots {
+    let delta_bases = DeltaBases {
         project: project.key,
     };
     let names: Vec<Fingerprint> = contents.texts.keys().copied().collect();
@@ -36,14 +36,14 @@ pub(super) fn put(
     let (input, others): (Vec<Text<'_>>, Vec<_>) =
         new.partition(|(name, _)| **name == contents.input);
     for some in pieces(&others, ROWS, PIECE) {
-        keys.extend(put_some(tx, slots, some, None)?);
+        keys.extend(put_some(tx, delta_bases, some, None)?);
     }
     if !input.is_empty() {
         let held = match contents.longest(&keys) {
             Some((key, text)) if body::is_alone(tx, key)? => Some((key, text)),
             _ => None,
         };
-        keys.extend(put_some(tx, slots, &input, held)?);
+        keys.extend(put_some(tx, delta_bases, &input, held)?);
     }
     Ok(keys)
 }
@@ -51,33 +51,36 @@ pub(super) fn put(
 /// Keeps some texts, each as a delta against what was in its place before, or against `held`, where that is smaller.
 fn put_some(
     tx: &mut dyn Tx,
-    slots: Slots,
+    delta_bases: DeltaBases,
     texts: &[Text<'_>],
     held: Option<(i64, &[u8])>,
 ) -> Result<Keys, StoreError> {
-    let slot = |part: &Part| {
-        let place = part.place.as_deref();
-        let place = place.filter(|_| part.text.len() >= pack::LEAST);
-        place.map(SlotName::of)
+    let base_name = |carried: &CarriedText| {
+        let place = carried.place.as_deref();
+        let place = place.filter(|_| carried.text.len() >= pack::LEAST);
+        place.map(BaseName::of)
     };
-    let used: Vec<Option<SlotName>> = texts.iter().map(|(_, part)| slot(part)).collect();
-    let names: Vec<SlotName> = used.iter().flatten().copied().collect();
-    let bases = slots.bases(tx, &names)?;
+    let used: Vec<Option<BaseName>> = texts
+        .iter()
+        .map(|(_, carried)| base_name(carried))
+        .collect();
+    let names: Vec<BaseName> = used.iter().flatten().copied().collect();
+    let bases = delta_bases.bases(tx, &names)?;
     let mut packed = Vec::with_capacity(texts.len());
     let mut placed = BTreeMap::new();
-    for ((name, part), slot) in texts.iter().zip(used) {
-        let base = slot.and_then(|slot| bases.get(&slot));
+    for ((name, carried), base_name) in texts.iter().zip(used) {
+        let base = base_name.and_then(|name| bases.get(&name));
         let base = base.filter(|base| base.whole.is_none());
         let base = base.map(|base| (base.key, base.text.as_slice()));
-        let alone = pack::alone(&part.text);
-        let text = NewBody::new(**name, &part.text, alone, base.into_iter().chain(held));
-        placed.extend(slot.zip(text.as_base()));
+        let alone = pack::alone(&carried.text);
+        let text = NewBody::new(**name, &carried.text, alone, base.into_iter().chain(held));
+        placed.extend(base_name.zip(text.as_base()));
         packed.push(text);
     }
     let keys = body::insert(tx, packed)?;
     let placed = placed.iter();
-    let placed = placed.filter_map(|(slot, name)| Some((*slot, *keys.get(name)?)));
-    slots.set(tx, &placed.collect())?;
+    let placed = placed.filter_map(|(base_name, name)| Some((*base_name, *keys.get(name)?)));
+    delta_bases.set(tx, &placed.collect())?;
     Ok(keys)
 }
 
@@ -99,8 +102,8 @@ fn pieces<'s, 't>(
 ) -> impl Iterator<Item = &'s [Text<'t>]> {
     std::iter::from_fn(move || {
         let mut size = 0;
-        let fitting = texts.iter().take(most).take_while(|(_, part)| {
-            size += part.text.len();
+        let fitting = texts.iter().take(most).take_while(|(_, carried)| {
+            size += carried.text.len();
             size <= bytes
         });
         let count = fitting.count().max(1).min(texts.len());
@@ -119,13 +122,13 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_are_all_texts_in_their_order(sizes in prop::collection::vec(0..200_usize, 0..12), most in 1..5_usize) {
-            let part = |size: &usize| Part { text: vec![0; *size].into(), roles: 0, place: None };
+            let carried = |size: &usize| CarriedText { text: vec![0; *size].into(), roles: 0, place: None };
             let name = Fingerprint::of("");
-            let parts: Vec<Part> = sizes.iter().map(part).collect();
-            let texts: Vec<Text<'_>> = parts.iter().map(|part| (&name, part)).collect();
+            let texts: Vec<CarriedText> = sizes.iter().map(carried).collect();
+            let texts: Vec<Text<'_>> = texts.iter().map(|carried| (&name, carried)).collect();
             let mut found = Vec::new();
             for some in pieces(&texts, most, 100) {
-                let sizes: Vec<usize> = some.iter().map(|(_, part)| part.text.len()).collect();
+                let sizes: Vec<usize> = some.iter().map(|(_, carried)| carried.text.len()).collect();
                 prop_assert!(!some.is_empty() && some.len() <= most);
                 prop_assert!(some.len() == 1 || sizes.iter().sum::<usize>() <= 100);
                 found.extend(sizes);

@@ -16,26 +16,26 @@ use crate::{Id, StoreError, body, pack};
 const PAGE: i64 = 200;
 
 /// Texts, with the least of their roles.
-const KEYS: &str = "select b.key, (select min(a.roles) from part a where a.body = b.key) from body b \
+const KEYS: &str = "select b.key, (select min(a.roles) from prompt_body a where a.body = b.key) from body b \
     where b.key > $1 order by b.key limit $2";
 
 const BODY: &str = "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.fingerprint from body b \
     left join body a on a.key = b.base where b.key = $1";
 
-const CARRIER: &str = "select max(p.id) from part a join prompt p on p.line = a.line \
+const CARRIER: &str = "select max(p.id) from prompt_body a join prompt p on p.series = a.series \
     and p.key between a.first and a.last where a.body = $1";
 
-const PART: &str = "select a.roles from part a join body b on b.key = a.body join prompt p on p.line = a.line \
+const TEXT: &str = "select a.roles from prompt_body a join body b on b.key = a.body join prompt p on p.series = a.series \
     and p.key between a.first and a.last where b.fingerprint = $1 and p.key = $2";
 
-const LINE: &str = "select 1 from line l join prompt p on p.line = l.key where p.key = $1 and l.project = p.project \
+const SERIES: &str = "select 1 from series l join prompt p on p.series = l.key where p.key = $1 and l.project = p.project \
     and l.recipe = p.recipe and l.last >= p.key";
 
-const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source join prompt p on p.line = ps.line \
+const SOURCE: &str = "select 1 from prompt_source ps join source s on s.key = ps.source join prompt p on p.series = ps.series \
     and p.key between ps.first and ps.last where s.name = $1 and p.key = $2";
 
 /// Texts that no prompt carries, whose documents are not kept with their help, and that no other text needs.
-const LOOSE_TEXTS: &str = "select b.key from body b where not exists (select 1 from part a where a.body = b.key) \
+const LOOSE_TEXTS: &str = "select b.key from body b where not exists (select 1 from prompt_body a where a.body = b.key) \
     and not exists (select 1 from document d where d.base = b.key) \
     and not exists (select 1 from body o where o.base = b.key) order by b.key limit 20";
 
@@ -43,7 +43,7 @@ const LOOSE_SOURCES: &str = "select s.name from source s \
     where not exists (select 1 from prompt_source ps where ps.source = s.key) order by s.name limit 20";
 
 /// The largest key that a prompt has had; keys are never used again, because spans outlive the prompts in them.
-const LAST_KEY: &str = "select coalesce(max(last), 0) from line";
+const LAST_KEY: &str = "select coalesce(max(last), 0) from series";
 
 /// Checks all texts and all prompts.
 pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
@@ -189,11 +189,11 @@ fn check_body(row: &Row) -> Result<(), Bad> {
     Ok(())
 }
 
-/// How many rows say what prompts carry; none may be there that belongs to no prompt.
+/// How many links prompts have; none may be there that belongs to no prompt.
 #[derive(Default)]
 struct Carried {
-    parts: i64,
-    sources: i64,
+    linked_texts: i64,
+    linked_sources: i64,
     /// Whether some prompt could not be looked into.
     unsure: bool,
     texts: Texts,
@@ -201,20 +201,23 @@ struct Carried {
 
 impl Carried {
     fn compare(&self, tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-        for (table, expected) in [("part", self.parts), ("prompt_source", self.sources)] {
+        for (table, expected) in [
+            ("prompt_body", self.linked_texts),
+            ("prompt_source", self.linked_sources),
+        ] {
             // A span without any prompt counts, too.
             let sql = format!(
-                "select count(*) from {table} a left join prompt p on p.line = a.line and p.key between a.first and a.last"
+                "select count(*) from {table} a left join prompt p on p.series = a.series and p.key between a.first and a.last"
             );
             let row = tx.first(&sql, &[])?;
             let found = row.map_or(Ok(0), |row| row.int(0))?;
             if found != expected && !self.unsure {
-                let detail = format!("it notes {found} things where prompts have {expected}");
+                let detail = format!("it has {found} links where prompts have {expected}");
                 audit.find(format!("the table `{table}`"), detail);
             }
             // Whoever comes next would be in such a span.
             let beyond = format!(
-                "select 1 from {table} a join line l on l.key = a.line where a.last > l.last limit 1"
+                "select 1 from {table} a join series l on l.key = a.series where a.last > l.last limit 1"
             );
             if tx.first(&beyond, &[])?.is_some() {
                 let detail = "it has a span that goes on after the last prompt";
@@ -225,7 +228,7 @@ impl Carried {
     }
 }
 
-/// Returns everything about a prompt that does not hold; texts that are damaged were told before.
+/// Returns everything about a prompt that does not hold; texts that are damaged were reported before.
 fn verify_prompt(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
@@ -266,7 +269,7 @@ fn verify_prompt(
     Ok(faults)
 }
 
-/// Checks that the rows about what a prompt carries are there, and counts them.
+/// Checks that the links of a prompt are there, and counts them.
 fn check_carried(
     tx: &mut dyn Tx,
     prompt: &SealedPrompt,
@@ -275,21 +278,21 @@ fn check_carried(
 ) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
     for (name, roles) in contents.roles() {
-        carried.parts += 1;
+        carried.linked_texts += 1;
         let values = [name.as_bytes().as_slice().into(), prompt.key.into()];
-        let row = tx.first(PART, &values)?;
+        let row = tx.first(TEXT, &values)?;
         if row.map(|row| row.int(0)).transpose()? != Some(roles) {
-            faults.push(format!("that it carries text {name} is not noted"));
+            faults.push(format!("it is not linked to text {name}"));
         }
     }
-    if tx.first(LINE, &[prompt.key.into()])?.is_none() {
-        faults.push("it is in no line, or in another one".to_owned());
+    if tx.first(SERIES, &[prompt.key.into()])?.is_none() {
+        faults.push("it is not in the series of its recipe".to_owned());
     }
     for source in &contents.sources {
-        carried.sources += 1;
+        carried.linked_sources += 1;
         let values = [source.into(), prompt.key.into()];
         if tx.first(SOURCE, &values)?.is_none() {
-            faults.push(format!("that `{source}` went into it is not noted"));
+            faults.push(format!("it is not linked to `{source}`"));
         }
     }
     Ok(faults)

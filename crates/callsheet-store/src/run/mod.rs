@@ -16,7 +16,7 @@ use crate::batch::{self, BatchClaim};
 use crate::db::{Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::{self, Project};
-use crate::prompt::guard;
+use crate::prompt::locks;
 use crate::{Id, Store, StoreError, id, mark, task};
 
 pub(crate) use end::End;
@@ -50,7 +50,7 @@ impl RunKind {
         let known = [Self::First, Self::Retry, Self::Continue];
         let word = row.text(at)?;
         let found = known.into_iter().find(|kind| kind.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no kind of run")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a kind of run")))
     }
 }
 
@@ -80,7 +80,7 @@ impl RunState {
         let known = [Self::Queued, Self::Running, Self::Finished];
         let word = row.text(at)?;
         let found = known.into_iter().find(|state| state.as_str() == word);
-        found.ok_or_else(|| row.damaged(format!("`{word}` is no state of a run")))
+        found.ok_or_else(|| row.damaged(format!("`{word}` is not a state of a run")))
     }
 }
 
@@ -185,7 +185,7 @@ impl Store {
 
 /// Queues a run within a transaction; returns its name and its key.
 fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), StoreError> {
-    guard::shared(tx)?;
+    locks::shared(tx)?;
     project::lock(tx, project.key)?;
     let of = |id: Id| [Value::from(id.to_string()), project.key.into()];
     let Some(prompt) = tx.first(PROMPT_KEY, &of(run.prompt))? else {
@@ -230,7 +230,7 @@ fn queue(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<(Id, i64), 
         let row = tx.first(INSERT, &values)?;
         row.map(|row| row.int(0)).transpose()
     })?;
-    event::append(tx, project, &[told(id, run)])?;
+    event::append(tx, project, &[queued_event(id, run)])?;
     Ok((id, key))
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn mark_of(
     mark::of("run", &values)
 }
 
-fn told(id: Id, run: &NewRun) -> NewEvent {
+fn queued_event(id: Id, run: &NewRun) -> NewEvent {
     let parent = run.parent.map_or(Json::Null, |id| id.to_string().into());
     let mut facts = vec![
         ("run", id.to_string().into()),

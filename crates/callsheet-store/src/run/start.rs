@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{NewRun, Run, list, queue};
 use crate::claim::{self, Claim};
 use crate::project::{self, Project};
-use crate::prompt::guard;
+use crate::prompt::locks;
 use crate::{Store, StoreError};
 
 const CLAIM: &str = "update run set state = 'running', worker = $1, attempt = 1, lease_until = $2, started_at = $3 \
@@ -41,7 +41,7 @@ impl Store {
         let (project, worker) = (project.clone(), worker.to_owned());
         self.write(move |tx| {
             // Everybody takes these two in this order, so that nobody waits in a circle.
-            guard::shared(tx)?;
+            locks::shared(tx)?;
             project::lock(tx, project.key)?;
             if let Err(reason) = admit(&list::running(tx, project.key)?) {
                 return Ok(Err(reason));
@@ -52,7 +52,7 @@ impl Store {
             let values = [(&worker).into(), until.into(), now.into(), key.into()];
             let claimed = tx.first(CLAIM, &values)?;
             let row = claimed.ok_or_else(|| StoreError::refused("a new run cannot be claimed"))?;
-            claim::made(tx, &row, &worker, "run:started").map(Ok)
+            claim::append_claimed(tx, &row, &worker, "run:started").map(Ok)
         })
         .await
     }
@@ -78,7 +78,7 @@ impl Store {
             ];
             let taken = tx.first(TAKE, &values)?;
             taken
-                .map(|row| claim::made(tx, &row, &worker, "run:taken_over"))
+                .map(|row| claim::append_claimed(tx, &row, &worker, "run:taken_over"))
                 .transpose()
         })
         .await

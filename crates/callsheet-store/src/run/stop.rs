@@ -67,14 +67,14 @@ fn request(tx: &mut dyn Tx, run: Id) -> Result<bool, StoreError> {
     tx.execute(REQUEST, &[key.into(), at.into()])?;
     let project = Project::new(row.int(3)?, row.text(4)?);
     let facts = [("run", run.to_string().into())];
-    let told = Event::new(STOPPING, facts, format!("run {run} is asked to stop"));
-    let told = EventRow {
+    let event = Event::new(STOPPING, facts, format!("run {run} is asked to stop"));
+    let event = EventRow {
         at: Some(at),
         kind: STOPPING,
-        payload: serde_json::Value::Object(told.payload).to_string(),
+        payload: serde_json::Value::Object(event.payload).to_string(),
         run: Some(key),
     };
-    event::append_rows(tx, &project, vec![told])?;
+    event::append_rows(tx, &project, vec![event])?;
     if queued {
         cancel(tx, key, at)?;
     }

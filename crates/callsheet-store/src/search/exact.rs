@@ -16,16 +16,16 @@ use crate::passage::{self, AROUND, BATCH};
 const COMMON: usize = 500;
 
 /// The prompts that are looked at first where nothing tells prompts apart.
-const NEWEST: &str = "select line, key from prompt where project = $1 order by id desc limit 32";
+const NEWEST: &str = "select series, key from prompt where project = $1 order by id desc limit 32";
 
-/// The prompts of a line, by their keys, that may carry a text.
+/// The prompts of a series, by their keys, that may carry a text.
 pub(crate) type Candidates = (i64, RangeInclusive<i64>);
 
 /// Passages with the prompts that have them.
 const CARRIED: index::Select<'static> = [
-    "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last, a.line, a.first, a.last",
-    "cross join part a cross join line l",
-    "and a.body = p.body and a.roles not in (2, 4, 6) and l.key = a.line and l.project = p.project",
+    "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last, a.series, a.first, a.last",
+    "cross join prompt_body a cross join series l",
+    "and a.body = p.body and a.roles not in (2, 4, 6) and l.key = a.series and l.project = p.project",
 ];
 
 /// Calls `take` with prompts of a project that may carry a text, those with the newest prompt first, as long as it returns `true`.

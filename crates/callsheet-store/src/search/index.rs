@@ -9,7 +9,7 @@ use super::trigram;
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::passage::{self, BATCH, COLUMNS};
 use crate::project::Project;
-use crate::prompt::guard;
+use crate::prompt::locks;
 use crate::verify::Audit;
 use crate::{Store, StoreError};
 
@@ -52,7 +52,7 @@ impl Store {
     pub async fn index(&self, project: &Project, most: usize) -> Result<bool, StoreError> {
         let project = project.clone();
         self.write(move |tx| {
-            guard::sealing(tx, &project)?;
+            locks::sealing(tx, &project)?;
             add(tx, project.key, most)
         })
         .await
@@ -78,7 +78,7 @@ impl Store {
     pub async fn empty_index(&self, project: &Project) -> Result<(), StoreError> {
         let project = project.clone();
         self.write(move |tx| {
-            guard::sealing(tx, &project)?;
+            locks::sealing(tx, &project)?;
             tx.unhurried()?;
             clear(tx, project.key)?;
             passage::note_all(tx, project.key)

@@ -13,8 +13,8 @@ use crate::passage::{self, BATCH, COLUMNS};
 use crate::{StoreError, body};
 
 /// The prompts since an id that show a text: its fingerprint, how many they are, and the newest.
-const SHOWN: &str = "select b.fingerprint, count(*), max(p.id) from part a join line l on l.key = a.line \
-    join prompt p on p.line = a.line and p.key between a.first and a.last join body b on b.key = a.body \
+const SHOWN: &str = "select b.fingerprint, count(*), max(p.id) from prompt_body a join series l on l.key = a.series \
+    join prompt p on p.series = a.series and p.key between a.first and a.last join body b on b.key = a.body \
     where a.body = $1 and p.id >= $2 and l.project = $3 and a.roles % 2 = 1 group by b.fingerprint";
 
 const RUN: &str = "select id from run where key = $1 and id >= $2";

@@ -35,7 +35,7 @@ impl Store {
             let key = key(tx, project.key, task)?;
             insert(tx, &project, (task, key), on)?;
             let said = format!("task {task} depends on {on}");
-            tell(tx, &project, ("task:dependency_added", said), [task, on])
+            append_event(tx, &project, ("task:dependency_added", said), [task, on])
         })
         .await
     }
@@ -58,14 +58,14 @@ impl Store {
                 return Ok(false);
             }
             let said = format!("task {task} no longer depends on {on}");
-            tell(tx, &project, ("task:dependency_removed", said), [task, on])?;
+            append_event(tx, &project, ("task:dependency_removed", said), [task, on])?;
             Ok(true)
         })
         .await
     }
 }
 
-fn tell(
+fn append_event(
     tx: &mut dyn Tx,
     project: &Project,
     (kind, said): (&str, String),
@@ -75,8 +75,8 @@ fn tell(
         ("task", task.to_string().into()),
         ("on", on.to_string().into()),
     ];
-    let told = Event::new(kind, facts, said);
-    event::append(tx, project, &[told.into()]).map(|_| ())
+    let event = Event::new(kind, facts, said);
+    event::append(tx, project, &[event.into()]).map(|_| ())
 }
 
 /// Adds a dependency of a task, given with its key. Whoever calls holds the lock of the project.

@@ -169,8 +169,8 @@ fn add(tx: &mut dyn Tx, project: &Project, new: &NewTask) -> Result<Id, StoreErr
         ("title", new.title.clone().into()),
         ("depends", serde_json::json!(new.depends)),
     ];
-    let told = Event::new("task:added", facts, format!("task {id} is added"));
-    event::append(tx, project, &[told.into()])?;
+    let event = Event::new("task:added", facts, format!("task {id} is added"));
+    event::append(tx, project, &[event.into()])?;
     Ok(id)
 }
 
@@ -192,8 +192,8 @@ fn cancel(tx: &mut dyn Tx, project: &Project, id: Id) -> Result<bool, StoreError
     let values = [row.int(0)?.into(), at.into(), columns.mark().into()];
     tx.execute(CANCEL, &values)?;
     let facts = [("task", id.to_string().into())];
-    let told = Event::new("task:cancelled", facts, format!("task {id} is cancelled"));
-    event::append(tx, project, &[told.into()])?;
+    let event = Event::new("task:cancelled", facts, format!("task {id} is cancelled"));
+    event::append(tx, project, &[event.into()])?;
     Ok(true)
 }
 

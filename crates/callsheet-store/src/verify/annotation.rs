@@ -29,9 +29,10 @@ pub(super) fn annotations(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), 
     for row in tx.query(EVENTS, &[ANNOTATED.into()])? {
         counts.entry(row.text(0)?.to_owned()).or_default().1 = row.int(1)?;
     }
-    for (run, (there, told)) in counts {
-        if there != told {
-            let detail = format!("has {there} annotations, and {told} events that tell of one");
+    for (run, (annotations, events)) in counts {
+        if annotations != events {
+            let detail =
+                format!("has {annotations} annotations, and {events} events that tell of one");
             audit.find(format!("run {run}"), detail);
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn events(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), Store
         });
         before = row.bytes(6).map_or_else(|_| Vec::new(), <[u8]>::to_vec);
         // What cannot be read was found above.
-        let _ = audit.told.note(&row, &payload);
+        let _ = audit.replayed.note(&row, &payload);
         Ok(())
     })
 }
@@ -72,7 +72,7 @@ fn event(
         return Ok(Some(CHANGED.to_owned()));
     }
     if let Err(error) = read {
-        return Ok(Some(format!("has a payload that is no JSON: {error}")));
+        return Ok(Some(format!("has a payload that is not JSON: {error}")));
     }
     let elsewhere = run.is_some() && row.maybe(8, Row::int)? != Some(row.int(0)?);
     Ok(elsewhere.then(|| "is about a run of another project".to_owned()))

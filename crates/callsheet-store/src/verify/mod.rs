@@ -7,11 +7,11 @@ mod annotation;
 mod batch;
 mod event;
 mod log;
+mod replayed;
 mod run;
 mod schema;
 mod setting;
 mod task;
-mod told;
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ const CHECKS: &[Check] = &[
     log::records,
     prompt::verify,
     index::verify,
-    told::compare,
+    replayed::compare,
 ];
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
             let mut audit = Audit {
                 verified: Verified::default(),
                 found: &mut found,
-                told: told::Told::default(),
+                replayed: replayed::Replayed::default(),
             };
             if tx.dialect() == Dialect::Sqlite {
                 check_file(tx, &mut audit)?;
@@ -96,7 +96,7 @@ impl Store {
 pub(crate) struct Audit<'f> {
     verified: Verified,
     found: &'f mut dyn FnMut(Finding),
-    told: told::Told,
+    replayed: replayed::Replayed,
 }
 
 impl Audit<'_> {

@@ -56,7 +56,7 @@ fn run(row: &Row) -> Result<Option<String>, StoreError> {
     let is_id = id.parse::<Id>().is_ok_and(|parsed| parsed.as_str() == id);
     let matches = row.bytes(7)? == mark_of(&values, request, task, batch.zip(action));
     Ok(says(!matches, CHANGED)
-        .or(says(!is_id, "has an id that is none"))
+        .or(says(!is_id, "has an id that is not valid"))
         .or(says(
             row.maybe(19, Row::int)? != Some(row.int(2)?),
             "has a prompt of another project",

@@ -34,5 +34,5 @@ fn setting(row: &Row) -> Result<Option<String>, StoreError> {
         return Ok(Some("has a name that no setting can have".to_owned()));
     }
     let read = serde_json::from_str::<Json>(row.text(2)?);
-    Ok(read.err().map(|error| format!("is no JSON: {error}")))
+    Ok(read.err().map(|error| format!("is not JSON: {error}")))
 }

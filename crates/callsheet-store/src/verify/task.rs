@@ -101,12 +101,12 @@ fn stuck(edges: &[(String, String)]) -> BTreeSet<&str> {
 pub(super) fn branches(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
     tx.each(BRANCHES, &[], &mut |row| {
         let what = || format!("the branch of task {}", row.text(5).unwrap_or("?"));
-        audit.row("branches", what, || kept(&row));
+        audit.row("branches", what, || branch(&row));
         Ok(())
     })
 }
 
-fn kept(row: &Row) -> Result<Option<String>, StoreError> {
+fn branch(row: &Row) -> Result<Option<String>, StoreError> {
     let columns = [
         row.int(0)?.into(),
         row.int(1)?.into(),

@@ -7,8 +7,8 @@ use callsheet_store::{PromptFilter, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::prompts;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     what_could_not_be_proven_is_not_sealed,
@@ -29,7 +29,7 @@ fn nested(depth: usize) -> Option<Seal> {
     Seal::of(&composition, &recipe, &input, &inputs, &options).ok()
 }
 
-fn what_could_not_be_proven_is_not_sealed(place: &Place) {
+fn what_could_not_be_proven_is_not_sealed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let mut sealed = 0;
@@ -72,7 +72,7 @@ fn what_could_not_be_proven_is_not_sealed(place: &Place) {
 }
 
 /// A trigger that changes what comes in is noticed before anybody is told that it was stored.
-fn what_the_store_does_not_keep_is_not_sealed(place: &Place) {
+fn what_the_store_does_not_keep_is_not_sealed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let steals = [

@@ -9,8 +9,8 @@ use callsheet_store::{Annotation, Id, Project, Run, RunState, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, findings, seqs};
 use crate::tasks;
+use crate::test_store::{TestStore, assert_gapless, claim, findings, seqs};
 
 on_both!(
     annotations_come_back_in_order,
@@ -35,7 +35,7 @@ fn plain(annotations: &[Annotation]) -> Vec<(&str, &str, Value)> {
         .collect()
 }
 
-fn annotations_come_back_in_order(place: &Place) {
+fn annotations_come_back_in_order(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -63,7 +63,7 @@ fn annotations_come_back_in_order(place: &Place) {
     assert_eq!(verified.checked["annotations"], 4);
 }
 
-fn an_annotation_is_an_event_too(place: &Place) {
+fn an_annotation_is_an_event_too(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
@@ -71,14 +71,14 @@ fn an_annotation_is_an_event_too(place: &Place) {
     let before = store.run(&project, run.as_str()).wait().unwrap();
     annotate(&store, &project, run, ("check", "test", json!([1])));
     let found = store.annotations(&project, &[run]).wait().unwrap();
-    let told = store.events_of_run(run, 0, usize::MAX).wait().unwrap();
-    let told = told.last().unwrap();
+    let stored = store.events_of_run(run, 0, usize::MAX).wait().unwrap();
+    let stored = stored.last().unwrap();
     assert_eq!(
-        (told.event.kind.as_str(), told.at),
+        (stored.event.kind.as_str(), stored.at),
         ("run:annotated", found[&run][0].at)
     );
     assert_eq!(
-        Value::from(told.event.payload.clone()),
+        Value::from(stored.event.payload.clone()),
         json!({
             "run": run, "kind": "check", "name": "test", "value": [1],
             "message": format!("run {run} is annotated: check test"),
@@ -88,7 +88,7 @@ fn an_annotation_is_an_event_too(place: &Place) {
     assert_eq!(after, Ok(before), "the run itself does not change");
 }
 
-fn whoever_annotates_may_refuse(place: &Place) {
+fn whoever_annotates_may_refuse(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
@@ -109,7 +109,7 @@ fn whoever_annotates_may_refuse(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn only_finished_runs_are_annotated(place: &Place) {
+fn only_finished_runs_are_annotated(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -136,7 +136,7 @@ fn only_finished_runs_are_annotated(place: &Place) {
 }
 
 /// Each of many decides about each of some violations, unless somebody has.
-fn a_decision_is_made_once_however_many_decide(place: &Place) {
+fn a_decision_is_made_once_however_many_decide(place: &TestStore) {
     const DECIDERS: usize = 8;
     const VIOLATIONS: usize = 4;
     let store = place.open();

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::batches;
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs};
 
 on_both!(a_journal_and_its_events_survive_together);
 
 /// Records without end, and says the number of each last entry that was acknowledged.
-pub(crate) fn record_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn record_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     let lease = Duration::from_mins(1);
     let held = match store.open_batch(&project).wait().unwrap() {
@@ -32,11 +32,11 @@ pub(crate) fn record_part(part: &Part) {
             events: numbers.map(event).collect(),
         };
         last = store.record(&held, last, progress).wait().unwrap().seq;
-        part.say(&last.to_string());
+        assignment.say(&last.to_string());
     }
 }
 
-fn a_journal_and_its_events_survive_together(place: &Place) {
+fn a_journal_and_its_events_survive_together(place: &TestStore) {
     // A server outlives its clients anyway, so fewer of them have to die.
     let kills = if place.is_sqlite() { 40 } else { 12 };
     let store = place.open();
@@ -70,9 +70,9 @@ fn a_journal_and_its_events_survive_together(place: &Place) {
         assert!(journal.len() as i64 >= last, "entry {last} is gone");
         let entries = journal.iter().filter_map(|entry| entry.entry.as_i64());
         let events = store.events_since(&project, 0, usize::MAX).wait().unwrap();
-        let told = events.iter().filter(|it| it.event.kind == "test:event");
-        let told = told.map(|it| it.event.payload["number"].as_i64().unwrap());
-        assert_eq!(entries.collect::<Vec<_>>(), told.collect::<Vec<_>>());
+        let numbers = events.iter().filter(|it| it.event.kind == "test:event");
+        let numbers = numbers.map(|it| it.event.payload["number"].as_i64().unwrap());
+        assert_eq!(entries.collect::<Vec<_>>(), numbers.collect::<Vec<_>>());
     }
     assert!(last > kills, "{last}");
 }

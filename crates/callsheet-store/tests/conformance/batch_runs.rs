@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::batches::{demo, run_of, start};
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, event, findings, seqs};
+use crate::test_store::{TestStore, assert_gapless, claim, event, findings, seqs};
 use crate::travel::{import, written};
 
 on_both!(
@@ -19,7 +19,7 @@ on_both!(
 
 const LONG: Duration = Duration::from_mins(1);
 
-fn runs_of_a_batch_are_told_apart(place: &Place) {
+fn runs_of_a_batch_are_told_apart(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let held = start(&store, &project, "w", LONG);
@@ -50,9 +50,9 @@ fn runs_of_a_batch_are_told_apart(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_run_travels_without_its_batch(place: &Place) {
+fn a_run_travels_without_its_batch(place: &TestStore) {
     let (home, from) = demo(place);
-    let other = Place::sqlite();
+    let other = TestStore::sqlite();
     let (away, to) = demo(&other);
     let held = start(&home, &from, "w", LONG);
     let new = run_of(&home, &from, Some((held.clone(), 5)));
@@ -75,7 +75,7 @@ fn a_run_travels_without_its_batch(place: &Place) {
 }
 
 /// Runs finish, events tell of them, the lease is renewed and somebody asks for a stop, all at once.
-fn nobody_waits_in_a_circle(place: &Place) {
+fn nobody_waits_in_a_circle(place: &TestStore) {
     const ROUNDS: i64 = 30;
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);

@@ -12,8 +12,8 @@ use callsheet_store::{
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs};
 
 on_both!(
     a_batch_comes_back_as_it_was_started,
@@ -58,7 +58,7 @@ pub(crate) fn start(store: &Store, project: &Project, worker: &str, lease: Durat
         .unwrap()
 }
 
-pub(crate) fn demo(place: &Place) -> (Store, Project) {
+pub(crate) fn demo(place: &TestStore) -> (Store, Project) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     (store, project)
@@ -93,7 +93,7 @@ pub(crate) fn run_of(store: &Store, project: &Project, batch: Option<(BatchClaim
     }
 }
 
-fn a_batch_comes_back_as_it_was_started(place: &Place) {
+fn a_batch_comes_back_as_it_was_started(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     assert_eq!(store.open_batch(&project).wait(), Ok(None));
@@ -121,8 +121,8 @@ fn a_batch_comes_back_as_it_was_started(place: &Place) {
     assert_eq!(store.open_batch(&other).wait(), Ok(None));
     assert_eq!(journal(&store, &project, id), [json!({"started": id})]);
     let events = store.events_since(&project, 0, 9).wait().unwrap();
-    let told: Vec<_> = events.iter().map(|it| &*it.event.kind).collect();
-    assert_eq!(told, ["batch:start"]);
+    let kinds: Vec<_> = events.iter().map(|it| &*it.event.kind).collect();
+    assert_eq!(kinds, ["batch:start"]);
     assert_eq!(
         serde_json::to_value(&wanted).unwrap(),
         json!({
@@ -139,7 +139,7 @@ fn a_batch_comes_back_as_it_was_started(place: &Place) {
     );
 }
 
-fn a_batch_is_found_by_a_unique_prefix(place: &Place) {
+fn a_batch_is_found_by_a_unique_prefix(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let held = start(&store, &project, "w", LONG);
@@ -166,7 +166,7 @@ fn a_batch_is_found_by_a_unique_prefix(place: &Place) {
     );
 }
 
-fn batches_come_in_pages(place: &Place) {
+fn batches_come_in_pages(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     start(&store, &other, "w", LONG);
@@ -193,7 +193,7 @@ fn batches_come_in_pages(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_second_batch_is_refused_until_the_first_has_ended(place: &Place) {
+fn a_second_batch_is_refused_until_the_first_has_ended(place: &TestStore) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w 1", LONG);
     let id = held.batch.id;
@@ -233,7 +233,7 @@ fn a_second_batch_is_refused_until_the_first_has_ended(place: &Place) {
 }
 
 /// Asks from many threads at once, each with a store of its own.
-fn at_once<T: Send>(place: &Place, ask: impl Fn(&Store, usize) -> T + Sync) -> Vec<T> {
+fn at_once<T: Send>(place: &TestStore, ask: impl Fn(&Store, usize) -> T + Sync) -> Vec<T> {
     const ASKERS: usize = 8;
     let barrier = Barrier::new(ASKERS);
     thread::scope(|scope| {
@@ -250,7 +250,7 @@ fn at_once<T: Send>(place: &Place, ask: impl Fn(&Store, usize) -> T + Sync) -> V
     })
 }
 
-fn exactly_one_of_many_starts_a_batch(place: &Place) {
+fn exactly_one_of_many_starts_a_batch(place: &TestStore) {
     let (store, project) = demo(place);
     for round in 1..=5 {
         let claims = at_once(place, |store, number| {
@@ -277,7 +277,7 @@ fn exactly_one_of_many_starts_a_batch(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn entries_and_events_are_stored_together(place: &Place) {
+fn entries_and_events_are_stored_together(place: &TestStore) {
     let (store, project) = demo(place);
     let run = place.queue(&store, &project, 1)[0];
     let held = start(&store, &project, "w", LONG);
@@ -322,7 +322,7 @@ fn entries_and_events_are_stored_together(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn whoever_does_not_know_the_last_entry_is_refused(place: &Place) {
+fn whoever_does_not_know_the_last_entry_is_refused(place: &TestStore) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
@@ -338,7 +338,7 @@ fn whoever_does_not_know_the_last_entry_is_refused(place: &Place) {
     assert_eq!((seen(&store, &project, id), seqs(&store, &project)), before);
 }
 
-fn a_former_holder_changes_nothing(place: &Place) {
+fn a_former_holder_changes_nothing(place: &TestStore) {
     let (store, project) = demo(place);
     let late = start(&store, &project, "same", Duration::ZERO);
     let id = late.batch.id;
@@ -378,7 +378,7 @@ fn a_former_holder_changes_nothing(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_batch_that_was_renewed_is_not_taken(place: &Place) {
+fn a_batch_that_was_renewed_is_not_taken(place: &TestStore) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", Duration::ZERO);
     assert!(store.heartbeat_batch(&held, LONG).wait().unwrap());
@@ -386,7 +386,7 @@ fn a_batch_that_was_renewed_is_not_taken(place: &Place) {
     assert_eq!(seen(&store, &project, held.batch.id).attempt, 1);
 }
 
-fn exactly_one_of_many_takes_a_batch(place: &Place) {
+fn exactly_one_of_many_takes_a_batch(place: &TestStore) {
     let (store, project) = demo(place);
     let dead = start(&store, &project, "dead", LONG);
     let taken = at_once(place, |store, number| {
@@ -402,7 +402,7 @@ fn exactly_one_of_many_takes_a_batch(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_released_batch_is_nobodys(place: &Place) {
+fn a_released_batch_is_nobodys(place: &TestStore) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;
@@ -423,7 +423,7 @@ fn a_released_batch_is_nobodys(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_batch_ends_once(place: &Place) {
+fn a_batch_ends_once(place: &TestStore) {
     let (store, project) = demo(place);
     let statuses = [
         (BatchStatus::Completed, "completed"),
@@ -468,7 +468,7 @@ fn a_batch_ends_once(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_request_to_stop_is_seen_by_the_holder(place: &Place) {
+fn a_request_to_stop_is_seen_by_the_holder(place: &TestStore) {
     let (store, project) = demo(place);
     let held = start(&store, &project, "w", LONG);
     let id = held.batch.id;

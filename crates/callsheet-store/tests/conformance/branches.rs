@@ -4,8 +4,8 @@ use callsheet_store::{Branch, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::tasks;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     a_branch_replaces_the_one_before,
@@ -24,7 +24,7 @@ fn noise(count: usize) -> Vec<u8> {
     (0..count).map(|_| byte()).collect()
 }
 
-fn a_branch_replaces_the_one_before(place: &Place) {
+fn a_branch_replaces_the_one_before(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -75,7 +75,7 @@ fn a_branch_replaces_the_one_before(place: &Place) {
     assert_eq!(verified.checked["branches"], 1);
 }
 
-fn a_branch_has_a_largest_size(place: &Place) {
+fn a_branch_has_a_largest_size(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);

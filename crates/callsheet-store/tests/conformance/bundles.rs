@@ -3,8 +3,8 @@
 use callsheet_store::{Bundle, Bundled, Wait};
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::prompts::composed;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     a_bundle_goes_from_store_to_store_once,
@@ -31,17 +31,17 @@ fn written(bundle: &Bundle) -> Vec<u8> {
     bytes
 }
 
-fn a_bundle_goes_from_store_to_store_once(place: &Place) {
+fn a_bundle_goes_from_store_to_store_once(place: &TestStore) {
     goes_from_store_to_store(place, &bundle());
 }
 
 /// Ids tell times up to the year 3084; clocks may be later.
-fn a_bundle_of_a_late_time_is_like_others(place: &Place) {
+fn a_bundle_of_a_late_time_is_like_others(place: &TestStore) {
     let year_3084 = 1 << 45;
     goes_from_store_to_store(place, &bundle_of([year_3084, i64::MAX]));
 }
 
-fn goes_from_store_to_store(place: &Place, bundle: &Bundle) {
+fn goes_from_store_to_store(place: &TestStore, bundle: &Bundle) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let bytes = written(bundle);

@@ -8,7 +8,7 @@ use callsheet_store::{Finding, Head, Keep, Record, Store, Stream, Wait};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, claim, event, findings};
+use crate::test_store::{TestStore, claim, event, findings};
 use crate::{prompts, tasks};
 
 on_both!(
@@ -31,10 +31,10 @@ fn found(what: String, detail: &str) -> Finding {
 }
 
 /// Removes a prompt with everything that is only about it, as carefully as can be.
-fn remove(place: &Place, id: &str) {
+fn remove(place: &TestStore, id: &str) {
     let key = place.count(&format!("select key from prompt where id = '{id}'"));
     place.raw(&format!("delete from document where key = {key}"));
-    for table in ["part", "prompt_source"] {
+    for table in ["prompt_body", "prompt_source"] {
         place.raw(&format!(
             "delete from {table} where first = {key} and last = {key}"
         ));
@@ -48,7 +48,7 @@ fn remove(place: &Place, id: &str) {
     );
 }
 
-fn a_removed_prompt_is_missed(place: &Place) {
+fn a_removed_prompt_is_missed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (first, _) = prompts::seal(&store, &project, "One.");
@@ -68,18 +68,18 @@ fn a_removed_prompt_is_missed(place: &Place) {
     );
 }
 
-fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
+fn a_prompt_that_a_trigger_removes_is_missed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     if place.is_sqlite() {
         place.raw(
             "create trigger steal after insert on event when new.kind = 'test:event' begin \
-            delete from document; delete from part; delete from prompt_source; delete from prompt; end",
+            delete from document; delete from prompt_body; delete from prompt_source; delete from prompt; end",
         );
     } else {
         place.raw(
             "create function steal() returns trigger language plpgsql as $$ begin if new.kind = 'test:event' then \
-            delete from document; delete from part; delete from prompt_source; delete from prompt; end if; return new; end $$",
+            delete from document; delete from prompt_body; delete from prompt_source; delete from prompt; end if; return new; end $$",
         );
         place.raw(
             "create trigger steal after insert on event for each row execute function steal()",
@@ -100,7 +100,7 @@ fn a_prompt_that_a_trigger_removes_is_missed(place: &Place) {
     assert!(all.iter().any(|finding| finding.what == what), "{all:?}");
 }
 
-fn a_collected_prompt_is_not_missed(place: &Place) {
+fn a_collected_prompt_is_not_missed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     for text in ["One.", "Two.", "Three."] {
@@ -117,7 +117,7 @@ fn a_collected_prompt_is_not_missed(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn whatever_is_removed_is_missed(place: &Place) {
+fn whatever_is_removed_is_missed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let needed = tasks::add(&store, &project, "needed", &[]);
@@ -161,7 +161,7 @@ fn whatever_is_removed_is_missed(place: &Place) {
     }
 }
 
-fn a_log_that_lost_its_end_is_missed(place: &Place) {
+fn a_log_that_lost_its_end_is_missed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);
@@ -189,7 +189,7 @@ fn head(store: &Store, name: &str) -> Head {
     store.head(&project).wait().unwrap()
 }
 
-fn a_head_is_in_the_history_that_it_was_taken_from(place: &Place) {
+fn a_head_is_in_the_history_that_it_was_taken_from(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -218,7 +218,7 @@ fn a_head_is_in_the_history_that_it_was_taken_from(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_cut_end_has_no_head(place: &Place) {
+fn a_cut_end_has_no_head(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store
@@ -246,7 +246,7 @@ fn a_cut_end_has_no_head(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_changed_history_has_other_heads(place: &Place) {
+fn a_changed_history_has_other_heads(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store
@@ -264,7 +264,7 @@ fn a_changed_history_has_other_heads(place: &Place) {
     );
 }
 
-fn many_writers_make_one_chain(place: &Place) {
+fn many_writers_make_one_chain(place: &TestStore) {
     let stores: Vec<Store> = (0..4).map(|_| place.open()).collect();
     thread::scope(|scope| {
         for (at, store) in stores.iter().enumerate() {

@@ -9,8 +9,8 @@ use callsheet_store::{Claim, Id, Project, Record, Run, RunPage, RunState, Store,
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
+use crate::test_store::{TestStore, assert_gapless, claim, findings, seqs};
 
 on_both!(
     the_oldest_run_is_claimed_first,
@@ -35,7 +35,7 @@ fn record(text: &str) -> Record {
     }
 }
 
-fn the_oldest_run_is_claimed_first(place: &Place) {
+fn the_oldest_run_is_claimed_first(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -62,7 +62,7 @@ fn the_oldest_run_is_claimed_first(place: &Place) {
 /// The run that was asked about, and those that were running.
 type Question = (Id, Vec<Id>);
 
-fn whoever_claims_says_which_run_it_takes(place: &Place) {
+fn whoever_claims_says_which_run_it_takes(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 3);
@@ -94,7 +94,7 @@ fn whoever_claims_says_which_run_it_takes(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn many_queued_runs_are_looked_at(place: &Place) {
+fn many_queued_runs_are_looked_at(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 150);
@@ -112,7 +112,7 @@ fn many_queued_runs_are_looked_at(place: &Place) {
 }
 
 /// Eight claim at once, from stores of their own, until nothing is left.
-fn each_run_is_claimed_by_exactly_one_of_many(place: &Place) {
+fn each_run_is_claimed_by_exactly_one_of_many(place: &TestStore) {
     const CLAIMANTS: usize = 8;
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
@@ -145,7 +145,7 @@ fn each_run_is_claimed_by_exactly_one_of_many(place: &Place) {
 }
 
 /// Never more than two run at once, although each claimant alone would take all.
-fn a_limit_of_claims_holds_however_many_ask(place: &Place) {
+fn a_limit_of_claims_holds_however_many_ask(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 12);
@@ -167,7 +167,7 @@ fn a_limit_of_claims_holds_however_many_ask(place: &Place) {
     assert_eq!(ask(&store), None);
 }
 
-fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &Place) {
+fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 40);
@@ -192,7 +192,7 @@ fn a_run_is_claimed_or_stopped_and_nobody_waits_in_a_circle(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_lease_that_ran_out_is_not_handed_out_again(place: &Place) {
+fn a_lease_that_ran_out_is_not_handed_out_again(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let id = place.queue(&store, &project, 1)[0];
@@ -256,10 +256,10 @@ fn abandoned(store: &Store, project: &Project, worker: &str) -> Option<Claim> {
 }
 
 /// Works until every run is finished. A slow worker now and then waits until another has taken its run over.
-pub(crate) fn work_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn work_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
-    let worker = format!("{}-{}", part.argument, std::process::id());
+    let worker = format!("{}-{}", assignment.argument, std::process::id());
     loop {
         let next = abandoned(&store, &project, &worker);
         let Some(claim) = next.or_else(|| claim(&store, &project, &worker, SHORT)) else {
@@ -274,7 +274,7 @@ pub(crate) fn work_part(part: &Part) {
             .into_iter()
             .chain((0..3).map(|_| record("line")));
         let logged = store.append_log(&claim, first.collect()).wait().is_ok();
-        let stalls = part.argument == "slow" && claim.attempt == 1 && seldom(id);
+        let stalls = assignment.argument == "slow" && claim.attempt == 1 && seldom(id);
         if stalls && !overtaken(&store, &claim) {
             continue;
         }
@@ -284,7 +284,7 @@ pub(crate) fn work_part(part: &Part) {
             .unwrap();
         assert!(logged || !finished);
         assert!(!(stalls && finished), "a late finish went through");
-        part.say(&format!(
+        assignment.say(&format!(
             "{id} {}",
             if finished { "finished" } else { "late" }
         ));
@@ -318,7 +318,7 @@ fn is_done(store: &Store) -> bool {
     !any(RunState::Queued) && !any(RunState::Running)
 }
 
-fn every_run_is_finished_once_although_workers_die(place: &Place) {
+fn every_run_is_finished_once_although_workers_die(place: &TestStore) {
     const RUNS: usize = 500;
     const WORKERS: usize = 4;
     const KILLS: usize = 12;
@@ -369,8 +369,8 @@ fn every_run_is_finished_once_although_workers_die(place: &Place) {
     assert!(finished.values().all(|count| *count == 1));
     assert!(ids.iter().all(|id| finished.contains_key(id)));
     for id in &ids {
-        let told = format!("{id} finished");
-        assert!(said.iter().filter(|line| **line == told).count() <= 1);
+        let wanted = format!("{id} finished");
+        assert!(said.iter().filter(|line| **line == wanted).count() <= 1);
     }
     assert_gapless(&seqs(&store, &project));
     assert_eq!(findings(&store), []);

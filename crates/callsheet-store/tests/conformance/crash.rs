@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use callsheet_store::{Record, Stream, Wait};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, event, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, claim, event, findings, seqs};
 
 on_both!(what_was_acknowledged_survives_the_writer);
 
 /// Appends events and records without end and says each number that was acknowledged.
-pub(crate) fn crash_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn crash_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     let held = store.running(&project).wait().unwrap();
     let lease = Duration::from_mins(1);
@@ -30,15 +30,15 @@ pub(crate) fn crash_part(part: &Part) {
     for number in 0.. {
         let events = (0..=number % 3).map(event).collect();
         let got = store.append_events(&project, events).wait().unwrap();
-        part.say(&format!("event {}", got[got.len() - 1]));
+        assignment.say(&format!("event {}", got[got.len() - 1]));
         let long = "a line that comes again and again\n".repeat(1 + number as usize % 50);
         let records = vec![record(format!("{number}")), record(long)];
         let got = store.append_log(&claim, records).wait().unwrap();
-        part.say(&format!("record {}", got[got.len() - 1]));
+        assignment.say(&format!("record {}", got[got.len() - 1]));
         if number % 3 == 0 {
             let text = format!("Task {number} of {}.", std::process::id());
             let (prompt, _) = prompts::seal(&store, &project, &text);
-            part.say(&format!("prompt {}", prompt.id));
+            assignment.say(&format!("prompt {}", prompt.id));
         }
     }
 }
@@ -51,7 +51,7 @@ fn largest(said: &[String], kind: &str) -> i64 {
     numbers.max().unwrap_or(0)
 }
 
-fn what_was_acknowledged_survives_the_writer(place: &Place) {
+fn what_was_acknowledged_survives_the_writer(place: &TestStore) {
     // A server outlives its clients anyway, so fewer of them have to die.
     let kills = if place.is_sqlite() { 80 } else { 15 };
     let store = place.open();

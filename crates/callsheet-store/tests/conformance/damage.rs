@@ -7,12 +7,12 @@ use callsheet_store::{Access, Finding, Id, Record, Store, StoreError, Stream, Wa
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, claim, event, findings};
+use crate::test_store::{TestStore, claim, event, findings};
 
 on_both!(every_changed_value_is_found_and_named);
 
 /// Makes a store with one of everything: a finished run with a log, a queued one, events and a setting.
-fn filled(place: &Place) -> (Store, Id, Id) {
+fn filled(place: &TestStore) -> (Store, Id, Id) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let runs = place.queue(&store, &project, 2);
@@ -288,7 +288,7 @@ const CHANGES: &[Change] = &[
     ),
 ];
 
-fn every_changed_value_is_found_and_named(place: &Place) {
+fn every_changed_value_is_found_and_named(place: &TestStore) {
     let (store, done, queued) = filled(place);
     let full = |text: &str| {
         text.replace("{done}", done.as_str())
@@ -325,7 +325,7 @@ fn every_changed_value_is_found_and_named(place: &Place) {
 }
 
 /// Changes one bit of the file where some bytes stand.
-fn flip(place: &Place, needle: &[u8]) {
+fn flip(place: &TestStore, needle: &[u8]) {
     let mut bytes = fs::read(place.file()).unwrap();
     let at = bytes
         .windows(needle.len())
@@ -344,7 +344,7 @@ fn a_flipped_bit_of_the_file_is_found_and_named() {
         (b"{\"exit\":0}", "run "),
     ];
     for (needle, what) in cases {
-        let place = Place::sqlite();
+        let place = TestStore::sqlite();
         drop(filled(&place));
         flip(&place, needle);
         let store = Store::open(&place.location(), Access::Read).unwrap();
@@ -357,7 +357,7 @@ fn a_flipped_bit_of_the_file_is_found_and_named() {
 
 #[test]
 fn a_damaged_file_is_an_error_with_its_path() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     drop(filled(&place));
     let whole = fs::read(place.file()).unwrap();
     let path = place.file().display().to_string();
@@ -378,7 +378,7 @@ fn a_damaged_file_is_an_error_with_its_path() {
             other => panic!("{at}: {other:?}"),
         }
     }
-    // Half of a file is no file.
+    // Half of a file is not a file.
     fs::write(place.file(), &whole[..whole.len() / 2]).unwrap();
     let verified =
         Store::open(&place.location(), Access::Read).and_then(|store| store.verify(|_| ()).wait());
@@ -390,10 +390,10 @@ fn a_damaged_file_is_an_error_with_its_path() {
 
 #[test]
 fn a_file_that_is_no_store_is_left_alone() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     fs::create_dir(place.folder().join(".callsheet")).unwrap();
     let path = place.file().display().to_string();
-    let wanted = format!("{path}: this file is no database of Callsheet");
+    let wanted = format!("{path}: this file is not a database of Callsheet");
     let said = |access| {
         Store::open(&place.location(), access)
             .unwrap_err()
@@ -419,8 +419,8 @@ fn a_file_that_is_no_store_is_left_alone() {
 }
 
 #[test]
-fn values_of_wrong_types_are_told() {
-    let place = Place::sqlite();
+fn values_of_wrong_types_are_reported() {
+    let place = TestStore::sqlite();
     let (store, ..) = filled(&place);
     drop(store);
     let connection = rusqlite::Connection::open(place.file()).unwrap();

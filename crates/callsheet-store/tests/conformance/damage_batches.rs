@@ -6,7 +6,7 @@ use callsheet_store::{BatchStatus, Finding, Id, Progress, Store, Wait};
 
 use crate::batches::{progress, run_of, start};
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     every_changed_value_of_batches_is_found_and_named,
@@ -21,7 +21,7 @@ struct Filled {
     run: Id,
 }
 
-fn filled(place: &Place) -> Filled {
+fn filled(place: &TestStore) -> Filled {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store.project("zother").wait().unwrap();
@@ -235,7 +235,7 @@ const CHANGES: &[Change] = &[
     ),
 ];
 
-fn every_changed_value_of_batches_is_found_and_named(place: &Place) {
+fn every_changed_value_of_batches_is_found_and_named(place: &TestStore) {
     let Filled {
         store,
         ended,
@@ -265,7 +265,7 @@ fn every_changed_value_of_batches_is_found_and_named(place: &Place) {
     }
 }
 
-fn entries_that_are_missing_are_found(place: &Place) {
+fn entries_that_are_missing_are_found(place: &TestStore) {
     let Filled { store, ended, .. } = filled(place);
     assert_eq!(place.raw("delete from journal where seq = 2"), 1);
     let found = |what: String, detail: &str| Finding {

@@ -4,8 +4,8 @@ use callsheet_store::{Finding, Id, Store, Wait};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::tasks;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     every_changed_value_of_tasks_is_found_and_named,
@@ -21,7 +21,7 @@ struct Filled {
     run: Id,
 }
 
-fn filled(place: &Place) -> Filled {
+fn filled(place: &TestStore) -> Filled {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store.project("zother").wait().unwrap();
@@ -177,7 +177,7 @@ const CHANGES: &[Change] = &[
     ),
 ];
 
-fn every_changed_value_of_tasks_is_found_and_named(place: &Place) {
+fn every_changed_value_of_tasks_is_found_and_named(place: &TestStore) {
     let Filled {
         store,
         tasks: [task, needed],
@@ -219,7 +219,7 @@ fn every_changed_value_of_tasks_is_found_and_named(place: &Place) {
     }
 }
 
-fn what_is_missing_or_too_much_is_found(place: &Place) {
+fn what_is_missing_or_too_much_is_found(place: &TestStore) {
     let Filled { store, run, .. } = filled(place);
     assert_eq!(place.raw("delete from annotation where seq = 2"), 1);
     let short = Finding {
@@ -236,7 +236,7 @@ fn what_is_missing_or_too_much_is_found(place: &Place) {
 }
 
 /// Two dependencies whose marks are right, and which cannot be there together.
-fn a_cycle_that_no_store_writes_is_found(place: &Place) {
+fn a_cycle_that_no_store_writes_is_found(place: &TestStore) {
     let store = place.open();
     let demo = store.project("demo").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| tasks::add(&store, &demo, title, &[]));

@@ -4,8 +4,8 @@ use callsheet::Seal;
 use callsheet_store::{Keep, SealedPrompt, Store, StoreError, Wait};
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::prompts::composed;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     documents_that_drift_are_kept_as_differences,
@@ -14,7 +14,7 @@ on_both!(
 );
 
 /// Seals prompts with the same files, of which one more is another each time.
-fn drift(place: &Place, count: usize) -> (Store, Vec<(SealedPrompt, Seal)>) {
+fn drift(place: &TestStore, count: usize) -> (Store, Vec<(SealedPrompt, Seal)>) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let names: Vec<String> = (0..12).map(|n| format!("file{n}.md")).collect();
@@ -32,7 +32,7 @@ fn drift(place: &Place, count: usize) -> (Store, Vec<(SealedPrompt, Seal)>) {
     (store, sealed)
 }
 
-fn documents_that_drift_are_kept_as_differences(place: &Place) {
+fn documents_that_drift_are_kept_as_differences(place: &TestStore) {
     let (store, mut sealed) = drift(place, 20);
     let bases = "select count(distinct b.key) from document d join body b on b.key = d.base where b.base is";
     assert!(place.count(&format!("{bases} not null")) > 0);
@@ -54,7 +54,7 @@ fn documents_that_drift_are_kept_as_differences(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn prompts_of_two_kinds_by_turns_take_little(place: &Place) {
+fn prompts_of_two_kinds_by_turns_take_little(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     for number in 0..20 {
@@ -77,7 +77,7 @@ fn prompts_of_two_kinds_by_turns_take_little(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn documents_that_are_not_in_order_are_named(place: &Place) {
+fn documents_that_are_not_in_order_are_named(place: &TestStore) {
     let (store, sealed) = drift(place, 2);
     let (prompt, seal) = &sealed[1];
     let id = prompt.id;
@@ -88,7 +88,7 @@ fn documents_that_are_not_in_order_are_named(place: &Place) {
         assert_eq!(named.map(|one| one.detail.as_str()), Some(why));
         let read = store.sealed(prompt).wait().unwrap_err();
         assert!(
-            matches!(&read, StoreError::Damaged { why: told, .. } if told == why),
+            matches!(&read, StoreError::Damaged { why: found, .. } if found == why),
             "{read}"
         );
     };
@@ -110,9 +110,9 @@ fn documents_that_are_not_in_order_are_named(place: &Place) {
     set(&unit(&|documents| documents[1].push(0xff)));
     detail("its documents: they are 5 and not 4");
     set(&unit(&|documents| documents[3][7] = 0xc3));
-    detail("inputs: it is no UTF-8");
+    detail("inputs: it is not UTF-8");
     set(&unit(&|documents| documents[2].truncate(9)));
-    detail("layout: it is no JSON: EOF while parsing an object at line 1 column 9");
+    detail("layout: it is not JSON: EOF while parsing an object at line 1 column 9");
     set(&unit(&|documents| documents.swap(0, 1)));
     detail("its documents are not what was sealed");
     place.raw(&format!(

@@ -12,7 +12,7 @@ use callsheet_store::{
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, findings, seqs};
+use crate::test_store::{TestStore, assert_gapless, claim, findings, seqs};
 use crate::{batches, prompts, tasks};
 
 on_both!(
@@ -68,7 +68,7 @@ fn kinds(events: &[StoredEvent]) -> Vec<&str> {
     events.iter().map(|it| it.event.kind.as_str()).collect()
 }
 
-fn a_run_starts_at_once_or_not_at_all(place: &Place) {
+fn a_run_starts_at_once_or_not_at_all(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let run = new(&store, &project);
@@ -91,19 +91,19 @@ fn a_run_starts_at_once_or_not_at_all(place: &Place) {
     assert_eq!(claim.run.stop_requested_at, None);
     let lease = claim.run.lease_until.unwrap() - claim.run.started_at.unwrap();
     assert_eq!(lease, 60_000);
-    let told = events(&store, &claim);
-    assert_eq!(kinds(&told), ["run:queued", "run:started"]);
-    assert_eq!(told[0].event.payload["kind"], "first");
+    let stored = events(&store, &claim);
+    assert_eq!(kinds(&stored), ["run:queued", "run:started"]);
+    assert_eq!(stored[0].event.payload["kind"], "first");
     let id = claim.run.id;
     assert_eq!(
-        told[1].event.payload["message"],
+        stored[1].event.payload["message"],
         format!("run {id} is started by w")
     );
     assert_eq!(
-        store.events_of_run(id, told[0].seq, 9).wait().unwrap(),
-        told[1..]
+        store.events_of_run(id, stored[0].seq, 9).wait().unwrap(),
+        stored[1..]
     );
-    assert_eq!(store.events_of_run(id, 0, 1).wait().unwrap(), told[..1]);
+    assert_eq!(store.events_of_run(id, 0, 1).wait().unwrap(), stored[..1]);
 
     assert_eq!(
         store.running(&project).wait().unwrap(),
@@ -123,7 +123,7 @@ fn a_run_starts_at_once_or_not_at_all(place: &Place) {
 }
 
 /// Many start at once, of several stores, and no more than two ever run.
-fn a_limit_holds_however_many_ask(place: &Place) {
+fn a_limit_holds_however_many_ask(place: &TestStore) {
     let stores: Vec<Store> = (0..3).map(|_| place.open()).collect();
     let project = stores[0].project("demo").wait().unwrap();
     let run = new(&stores[0], &project);
@@ -161,7 +161,7 @@ fn a_limit_holds_however_many_ask(place: &Place) {
     assert_eq!(place.count("select count(*) from run") as usize, started);
 
     let one = |running: &[Run]| running.is_empty().then_some(()).ok_or_else(String::new);
-    let told: Vec<bool> = thread::scope(|scope| {
+    let started: Vec<bool> = thread::scope(|scope| {
         let asked: Vec<_> = stores
             .iter()
             .map(|store| {
@@ -177,12 +177,12 @@ fn a_limit_holds_however_many_ask(place: &Place) {
             .collect();
         asked.into_iter().map(|it| it.join().unwrap()).collect()
     });
-    assert_eq!(told.iter().filter(|started| **started).count(), 1);
+    assert_eq!(started.iter().filter(|started| **started).count(), 1);
     assert_gapless(&seqs(&stores[0], &project));
     assert_eq!(findings(&stores[0]), []);
 }
 
-fn a_dead_holder_is_taken_over_once(place: &Place) {
+fn a_dead_holder_is_taken_over_once(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let dead = start(&store, &project, "dead");
@@ -208,16 +208,16 @@ fn a_dead_holder_is_taken_over_once(place: &Place) {
             .wait()
             .is_err()
     );
-    let told = events(&store, &taken);
+    let stored = events(&store, &taken);
     assert_eq!(
-        kinds(&told),
+        kinds(&stored),
         ["run:queued", "run:started", "run:taken_over"]
     );
     assert_eq!(
-        told[2].event.message(),
+        stored[2].event.message(),
         format!("run {} is taken over by heir", taken.run.id)
     );
-    assert_eq!(told[2].event.payload["attempt"], 2);
+    assert_eq!(stored[2].event.payload["attempt"], 2);
 
     assert!(store.finish_run(&taken, &json!(0)).wait().unwrap());
     let over = store.run(&project, dead.run.id.as_str()).wait().unwrap();
@@ -234,7 +234,7 @@ fn happened() -> Event {
     )
 }
 
-fn records_and_events_are_stored_together(place: &Place) {
+fn records_and_events_are_stored_together(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
@@ -251,13 +251,13 @@ fn records_and_events_are_stored_together(place: &Place) {
         kind: "agent:bare".to_owned(),
         payload: serde_json::Map::new(),
     };
-    let mut told = happened();
-    told.payload.insert("record".to_owned(), "mine".into());
+    let mut event = happened();
+    event.payload.insert("record".to_owned(), "mine".into());
     let events_of = vec![
         (Some(2), happened()),
         (Some(0), bare.clone()),
-        (Some(1), told.clone()),
-        (None, told),
+        (Some(1), event.clone()),
+        (None, event),
     ];
     assert_eq!(append(lines, events_of), Ok(vec![2, 3, 4]));
     assert_eq!(append(vec![], vec![(None, bare)]), Ok(vec![]));
@@ -288,7 +288,7 @@ fn records_and_events_are_stored_together(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn output_is_stored_whole_or_not_at_all(place: &Place) {
+fn output_is_stored_whole_or_not_at_all(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
@@ -313,7 +313,7 @@ fn output_is_stored_whole_or_not_at_all(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_large_batch_keeps_its_order(place: &Place) {
+fn a_large_batch_keeps_its_order(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
@@ -322,8 +322,8 @@ fn a_large_batch_keeps_its_order(place: &Place) {
     records.extend(lines.iter().map(|line| record(Stream::Stdout, line)));
     let about = (0..records.len()).map(|index| (Some(index), happened()));
     let numbers: Vec<i64> = (1..103).collect();
-    let told = about.collect();
-    let stored = store.append_output(&claim, records, told).wait();
+    let about = about.collect();
+    let stored = store.append_output(&claim, records, about).wait();
     assert_eq!(stored, Ok(numbers.clone()));
     let log = store.log_since(claim.run.id, 1, 200, None).wait().unwrap();
     let data: Vec<&[u8]> = log.iter().map(|record| &*record.data).collect();
@@ -337,7 +337,7 @@ fn a_large_batch_keeps_its_order(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_running_run_is_asked_to_stop_once(place: &Place) {
+fn a_running_run_is_asked_to_stop_once(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let claim = start(&store, &project, "w");
@@ -349,9 +349,12 @@ fn a_running_run_is_asked_to_stop_once(place: &Place) {
     assert_eq!(asked.state, RunState::Running);
     assert_eq!(store.request_stop(id).wait(), Ok(true));
     assert_eq!(store.run(&project, id.as_str()).wait(), Ok(asked.clone()));
-    let told = events(&store, &claim);
-    assert_eq!(kinds(&told), ["run:queued", "run:started", "run:stopping"]);
-    assert_eq!(Some(told[2].at), asked.stop_requested_at);
+    let stored = events(&store, &claim);
+    assert_eq!(
+        kinds(&stored),
+        ["run:queued", "run:started", "run:stopping"]
+    );
+    assert_eq!(Some(stored[2].at), asked.stop_requested_at);
     assert_eq!(findings(&store), []);
 
     let change = |sql: &str| {
@@ -374,7 +377,7 @@ fn a_running_run_is_asked_to_stop_once(place: &Place) {
     assert_eq!(said.to_string(), "no run `0000000000000z`");
 }
 
-fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
+fn a_queued_run_that_is_stopped_never_starts(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let id = place.queue(&store, &project, 1)[0];
@@ -388,13 +391,16 @@ fn a_queued_run_that_is_stopped_never_starts(place: &Place) {
     let outcome = json!({"status": "cancelled", "class": "cancelled"});
     assert_eq!(run.outcome, Some(outcome));
     assert!(run.stop_requested_at.is_some());
-    let told = store.events_of_run(id, 0, 9).wait().unwrap();
-    assert_eq!(kinds(&told), ["run:queued", "run:stopping", "run:finished"]);
+    let stored = store.events_of_run(id, 0, 9).wait().unwrap();
+    assert_eq!(
+        kinds(&stored),
+        ["run:queued", "run:stopping", "run:finished"]
+    );
     assert_eq!(store.request_stop(id).wait(), Ok(false));
     assert_eq!(findings(&store), []);
 }
 
-fn a_run_of_another_project_is_not_found(place: &Place) {
+fn a_run_of_another_project_is_not_found(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -409,7 +415,7 @@ fn a_run_of_another_project_is_not_found(place: &Place) {
     );
 }
 
-fn what_a_run_was_not_queued_with_is_found(place: &Place) {
+fn what_a_run_was_not_queued_with_is_found(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let bare = NewRun {

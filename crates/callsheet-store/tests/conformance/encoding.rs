@@ -2,11 +2,11 @@
 
 use callsheet_store::{Access, Location, Store};
 
-use crate::place::Place;
+use crate::test_store::TestStore;
 
 #[test]
 fn a_database_that_is_not_utf_8_is_refused() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     for encoding in ["SQL_ASCII", "LATIN1"] {

@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs};
 
 on_both!(
     events_come_back_as_they_were,
@@ -21,7 +21,7 @@ on_both!(
     odd_texts_survive_and_nul_is_refused,
 );
 
-fn events_come_back_as_they_were(place: &Place) {
+fn events_come_back_as_they_were(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let append = |events| store.append_events(&project, events).wait().unwrap();
@@ -76,7 +76,7 @@ fn events_come_back_as_they_were(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn threads_get_numbers_without_a_gap(place: &Place) {
+fn threads_get_numbers_without_a_gap(place: &TestStore) {
     let store = place.open();
     let threads: Vec<_> = (0..8)
         .map(|thread| {
@@ -108,7 +108,7 @@ fn threads_get_numbers_without_a_gap(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn who_fails_leaves_the_others_alone(place: &Place) {
+fn who_fails_leaves_the_others_alone(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let nobody = "0000000000000z".parse().unwrap();
@@ -140,20 +140,20 @@ fn who_fails_leaves_the_others_alone(place: &Place) {
 }
 
 /// Appends as many events as it is told and says their numbers.
-pub(crate) fn append_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn append_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
-    let count: i64 = part.argument.parse().unwrap();
+    let count: i64 = assignment.argument.parse().unwrap();
     for number in 0..count {
         let seqs = store
             .append_events(&project, vec![event(number)])
             .wait()
             .unwrap();
-        part.say(&seqs[0].to_string());
+        assignment.say(&seqs[0].to_string());
     }
 }
 
-fn processes_get_numbers_without_a_gap(place: &Place) {
+fn processes_get_numbers_without_a_gap(place: &TestStore) {
     let others: Vec<_> = (0..4)
         .map(|_| Process::start("append", place, "50"))
         .collect();
@@ -171,7 +171,7 @@ fn processes_get_numbers_without_a_gap(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn any_sequence_of_appends_is_numbered_through(place: &Place) {
+fn any_sequence_of_appends_is_numbered_through(place: &TestStore) {
     let store = place.open();
     let cases = std::cell::Cell::new(0);
     let steps = proptest::collection::vec((0..3_usize, 0..130_usize), 1..6);
@@ -205,7 +205,7 @@ fn any_sequence_of_appends_is_numbered_through(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn odd_texts_survive_and_nul_is_refused(place: &Place) {
+fn odd_texts_survive_and_nul_is_refused(place: &TestStore) {
     let store = place.open();
     for name in [
         "'; drop table event; --",

@@ -11,30 +11,30 @@ use callsheet_store::{Access, Keep, NewEvent, Options, PromptFilter, Store, Stor
 
 use crate::gc;
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs, skip};
-use crate::process::{Part, Process, tool};
+use crate::process::{Assignment, Process, tool};
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs, skip};
 
-on_both!(a_lock_of_somebody_else_is_told_and_waited_for);
+on_both!(a_lock_of_somebody_else_is_reported_and_waited_for);
 
 /// Holds what a writer needs until it is told to go.
-pub(crate) fn lock_part(part: &Part) {
-    if part.location().file().is_some() {
-        let connection = rusqlite::Connection::open(&part.store).unwrap();
+pub(crate) fn lock_job(assignment: &Assignment) {
+    if assignment.location().file().is_some() {
+        let connection = rusqlite::Connection::open(&assignment.store).unwrap();
         connection.execute_batch("begin immediate").unwrap();
-        part.say("locked");
-        part.wait();
+        assignment.say("locked");
+        assignment.wait();
         connection.execute_batch("commit").unwrap();
     } else {
-        let mut client = crate::place::client(&part.store);
+        let mut client = crate::test_store::client(&assignment.store);
         let lock = "begin; select 1 from project for update";
         client.batch_execute(lock).unwrap();
-        part.say("locked");
-        part.wait();
+        assignment.say("locked");
+        assignment.wait();
         client.batch_execute("commit").unwrap();
     }
 }
 
-fn a_lock_of_somebody_else_is_told_and_waited_for(place: &Place) {
+fn a_lock_of_somebody_else_is_reported_and_waited_for(place: &TestStore) {
     let options = Options::default().busy_timeout(Duration::from_millis(250));
     let store = Store::open_with(&place.location(), Access::Write, options).unwrap();
     let project = store.project("demo").wait().unwrap();
@@ -69,10 +69,10 @@ fn a_lock_of_somebody_else_is_told_and_waited_for(place: &Place) {
 }
 
 /// Fills a small disk, says what the store says of it, makes room and goes on.
-pub(crate) fn fill_part(part: &Part) {
-    let ballast = Path::new(&part.argument).join("ballast");
+pub(crate) fn fill_job(assignment: &Assignment) {
+    let ballast = Path::new(&assignment.argument).join("ballast");
     fs::write(&ballast, vec![1; 1 << 20]).unwrap();
-    let store = part.open();
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     let append = || {
         let text = "x".repeat(16 << 10);
@@ -97,7 +97,7 @@ pub(crate) fn fill_part(part: &Part) {
     });
     let count: usize = filled.iter().map(|(count, _)| count).sum();
     let refused = &filled[0].1;
-    part.say(&refused.to_string());
+    assignment.say(&refused.to_string());
     assert!(matches!(refused, StoreError::Unavailable { .. }));
     assert_eq!(seqs(&store, &project).len(), count);
     assert!(append().is_err());
@@ -107,11 +107,11 @@ pub(crate) fn fill_part(part: &Part) {
     assert_gapless(&there);
     assert_eq!(there.len(), count + 2);
     assert_eq!(findings(&store), []);
-    part.say("goes on");
+    assignment.say("goes on");
 }
 
-/// Runs a part on a small disk of its own and returns what it says; nothing where the system gives us none.
-fn on_small_disk(part: &str, size: &str) -> Option<(String, Vec<String>)> {
+/// Runs a job on a small disk of its own and returns what it says; nothing where the system gives us none.
+fn on_small_disk(assignment: &str, size: &str) -> Option<(String, Vec<String>)> {
     let folder = tempfile::tempdir().unwrap();
     let mount = format!("mount -t tmpfs -o size={size} none \"$0\" && exec \"$@\"");
     let user = if rustix::process::getuid().is_root() {
@@ -139,12 +139,12 @@ fn on_small_disk(part: &str, size: &str) -> Option<(String, Vec<String>)> {
     command.arg(std::env::current_exe().unwrap());
     let path = folder.path().join("s.db").display().to_string();
     let argument = folder.path().display().to_string();
-    let said = Process::spawn(command, part, &path, &argument).finish();
+    let said = Process::spawn(command, assignment, &path, &argument).finish();
     Some((path, said))
 }
 
 #[test]
-fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
+fn a_full_disk_is_reported_and_work_goes_on_when_there_is_room() {
     let Some((path, said)) = on_small_disk("fill", "3m") else {
         return;
     };
@@ -158,11 +158,11 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_room() {
 }
 
 /// Fills a small disk with prompts and the rest of it with something else, and collects.
-pub(crate) fn collect_part(part: &Part) {
+pub(crate) fn collect_job(assignment: &Assignment) {
     let mut sealed = 0;
     let refused = loop {
         let seal = || {
-            let store = Store::open(&part.location(), Access::Write)?;
+            let store = Store::open(&assignment.location(), Access::Write)?;
             let project = store.project("demo").wait()?;
             store.seal(&project, gc::large(sealed)).wait()
         };
@@ -171,8 +171,8 @@ pub(crate) fn collect_part(part: &Part) {
             Err(error) => break error,
         }
     };
-    part.say(&refused.to_string());
-    let mut ballast = fs::File::create(Path::new(&part.argument).join("ballast")).unwrap();
+    assignment.say(&refused.to_string());
+    let mut ballast = fs::File::create(Path::new(&assignment.argument).join("ballast")).unwrap();
     let mut size = 1 << 20;
     while size > 0 {
         match ballast.write(&vec![1; size]) {
@@ -180,7 +180,7 @@ pub(crate) fn collect_part(part: &Part) {
             _ => size /= 2,
         }
     }
-    let store = Store::open(&part.location(), Access::Read).unwrap();
+    let store = Store::open(&assignment.location(), Access::Read).unwrap();
     let project = store.find_project("demo").wait().unwrap().unwrap();
     let count = || {
         store
@@ -190,11 +190,11 @@ pub(crate) fn collect_part(part: &Part) {
             .len()
     };
     assert_eq!(count(), sealed as usize);
-    let write = Store::open(&part.location(), Access::Write)
+    let write = Store::open(&assignment.location(), Access::Write)
         .and_then(|store| store.seal(&project, gc::large(1000)).wait());
-    part.say(&write.unwrap_err().to_string());
+    assignment.say(&write.unwrap_err().to_string());
     let options = Options::default().collecting();
-    let collector = Store::open_with(&part.location(), Access::Existing, options).unwrap();
+    let collector = Store::open_with(&assignment.location(), Access::Existing, options).unwrap();
     let keep = Keep {
         newest: Some(2),
         since: None,
@@ -204,9 +204,9 @@ pub(crate) fn collect_part(part: &Part) {
     assert_eq!(findings(&collector), []);
     drop(collector);
     assert_eq!(count(), 2);
-    let store = part.open();
+    let store = assignment.open();
     store.seal(&project, gc::large(1000)).wait().unwrap();
-    part.say("goes on");
+    assignment.say("goes on");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use callsheet_store::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{Place, claim, event};
+use crate::test_store::{TestStore, claim, event};
 use crate::{batches, tasks};
 
 /// How many bytes are tried.
@@ -32,7 +32,7 @@ struct Contents {
     journal: Vec<JournalEntry>,
 }
 
-fn fill(place: &Place) {
+fn fill(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 3);
@@ -88,7 +88,7 @@ fn fill(place: &Place) {
 }
 
 /// Reads everything, if verifying finds nothing.
-fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
+fn read(place: &TestStore) -> Result<Option<Contents>, StoreError> {
     let store = Store::open(&place.location(), Access::Read)?;
     let found = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&found);
@@ -121,7 +121,7 @@ fn read(place: &Place) -> Result<Option<Contents>, StoreError> {
 
 #[test]
 fn any_changed_byte_is_found_or_does_not_matter() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     fill(&place);
     let whole = fs::read(place.file()).unwrap();
     let wanted = read(&place).unwrap().unwrap();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use callsheet_store::{Access, Follower, Store, Wait};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event};
 use crate::process::Process;
+use crate::test_store::{TestStore, assert_gapless, event};
 
 on_both!(
     a_late_follower_gets_all,
@@ -29,7 +29,7 @@ fn collect(follower: &mut Follower, count: usize) -> Vec<i64> {
     seqs
 }
 
-fn a_late_follower_gets_all(place: &Place) {
+fn a_late_follower_gets_all(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let events = (0..1200).map(event).collect();
@@ -44,7 +44,7 @@ fn a_late_follower_gets_all(place: &Place) {
     assert_eq!(follower.seq(), 1200);
 }
 
-fn a_follower_hears_of_this_process(place: &Place) {
+fn a_follower_hears_of_this_process(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let followers: Vec<_> = (0..3)
@@ -69,7 +69,7 @@ fn a_follower_hears_of_this_process(place: &Place) {
     assert_eq!(waiting.join().unwrap(), 1);
 }
 
-fn a_follower_hears_of_other_processes(place: &Place) {
+fn a_follower_hears_of_other_processes(place: &TestStore) {
     let writer = place.open();
     let project = writer.project("demo").wait().unwrap();
     drop(writer);
@@ -85,7 +85,7 @@ fn a_follower_hears_of_other_processes(place: &Place) {
     }
 }
 
-fn a_quiet_project_is_no_error(place: &Place) {
+fn a_quiet_project_is_no_error(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();

@@ -9,8 +9,8 @@ use callsheet_store::{
 };
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::prompts::{composed, seal};
+use crate::test_store::{TestStore, findings};
 use crate::{batches, tasks};
 
 on_both!(
@@ -22,7 +22,7 @@ on_both!(
     many_prompts_go_step_by_step,
 );
 
-fn only_what_nobody_keeps_goes(place: &Place) {
+fn only_what_nobody_keeps_goes(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -65,7 +65,7 @@ fn only_what_nobody_keeps_goes(place: &Place) {
     assert_eq!(carriers.unwrap().prompts, []);
 }
 
-fn what_is_shared_or_was_run_stays(place: &Place) {
+fn what_is_shared_or_was_run_stays(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let shared = "Rules that every prompt carries. ".repeat(30);
@@ -96,7 +96,7 @@ fn what_is_shared_or_was_run_stays(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn what_a_run_of_a_task_was_given_stays(place: &Place) {
+fn what_a_run_of_a_task_was_given_stays(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let task = tasks::add(&store, &project, "a", &[]);
@@ -113,7 +113,7 @@ fn what_a_run_of_a_task_was_given_stays(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn what_a_run_of_a_batch_was_given_stays(place: &Place) {
+fn what_a_run_of_a_batch_was_given_stays(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let held = batches::start(&store, &project, "w", Duration::from_mins(1));
@@ -137,7 +137,7 @@ fn what_a_run_of_a_batch_was_given_stays(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn everything_can_go_and_come_again(place: &Place) {
+fn everything_can_go_and_come_again(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (_, seal) = composed(&[("a.md", &"again and again ".repeat(100))]);
@@ -148,10 +148,10 @@ fn everything_can_go_and_come_again(place: &Place) {
         "body",
         "prompt",
         "document",
-        "part",
+        "prompt_body",
         "source",
         "prompt_source",
-        "slot",
+        "delta_base",
         "passage",
         "trigram",
     ] {
@@ -180,7 +180,7 @@ pub(crate) fn large(number: u64) -> Seal {
 
 #[test]
 fn a_file_becomes_as_small_as_what_is_left() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let keep = |newest| Keep {
         newest: Some(newest),
         since: None,
@@ -233,7 +233,7 @@ fn a_file_becomes_as_small_as_what_is_left() {
 }
 
 /// Whoever seals meanwhile waits for one step, not for all.
-fn many_prompts_go_step_by_step(place: &Place) {
+fn many_prompts_go_step_by_step(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let all: Vec<_> = (0..510)
@@ -248,7 +248,7 @@ fn many_prompts_go_step_by_step(place: &Place) {
     assert_eq!(gone, would);
     assert_eq!(gone.prompts.len(), 507);
     assert!(all[507..].iter().all(|id| !gone.prompts.contains(id)));
-    let told = "select count(*) from event where kind = 'prompt:collected'";
-    assert_eq!(place.count(told), 2);
+    let collections = "select count(*) from event where kind = 'prompt:collected'";
+    assert_eq!(place.count(collections), 2);
     assert_eq!(findings(&store), []);
 }

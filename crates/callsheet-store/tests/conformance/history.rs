@@ -13,7 +13,7 @@ use callsheet_store::{
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 on_both!(any_history_is_told_as_it_was);
 
@@ -110,7 +110,7 @@ pub(crate) fn composed(recipe: &Recipe, files: &BTreeMap<&str, String>) -> Seal 
 
 /// A prompt that has to be there.
 #[derive(Clone)]
-struct Told {
+struct ExpectedPrompt {
     prompt: SealedPrompt,
     seal: Seal,
     text: String,
@@ -120,7 +120,7 @@ struct Told {
     was_run: bool,
 }
 
-impl Told {
+impl ExpectedPrompt {
     fn new(prompt: SealedPrompt, seal: Seal) -> Self {
         let (manifest, text) = (seal.manifest().unwrap(), seal.text().unwrap());
         let sections = manifest.sections.iter();
@@ -142,30 +142,31 @@ impl Told {
 /// A project and what it has to have.
 struct Shelf {
     project: Project,
-    told: BTreeMap<Id, Told>,
+    prompts: BTreeMap<Id, ExpectedPrompt>,
 }
 
 impl Shelf {
     fn take(&mut self, sealed: (SealedPrompt, bool), seal: &Seal) {
         let (prompt, new) = sealed;
-        let known = self.told.values().any(|told| told.seal == *seal);
+        let known = self.prompts.values().any(|one| one.seal == *seal);
         assert_eq!(new, !known);
         if new {
-            self.told.insert(prompt.id, Told::new(prompt, seal.clone()));
+            self.prompts
+                .insert(prompt.id, ExpectedPrompt::new(prompt, seal.clone()));
         }
     }
 
     /// Returns the prompts that something is true of, the newest first.
-    fn ids(&self, is_one: impl Fn(&Told) -> bool) -> Vec<Id> {
-        let found = self.told.values().filter(|told| is_one(told));
-        let mut ids: Vec<Id> = found.map(|told| told.prompt.id).collect();
+    fn ids(&self, is_one: impl Fn(&ExpectedPrompt) -> bool) -> Vec<Id> {
+        let found = self.prompts.values().filter(|one| is_one(one));
+        let mut ids: Vec<Id> = found.map(|one| one.prompt.id).collect();
         ids.sort_by_key(|id| Reverse(*id));
         ids
     }
 
-    fn any(&self, dice: &mut Dice) -> Option<&Told> {
-        let nth = dice.roll(self.told.len().max(1));
-        self.told.values().nth(nth)
+    fn any(&self, dice: &mut Dice) -> Option<&ExpectedPrompt> {
+        let nth = dice.roll(self.prompts.len().max(1));
+        self.prompts.values().nth(nth)
     }
 
     fn collect(&mut self, store: &Store, keep: usize) {
@@ -175,25 +176,25 @@ impl Shelf {
         };
         let kept = self.ids(|_| true).into_iter().take(keep.newest.unwrap());
         let kept: BTreeSet<Id> = kept.collect();
-        let stays = |told: &Told| told.was_run || kept.contains(&told.prompt.id);
-        let mut expected = self.ids(|told| !stays(told));
+        let stays = |one: &ExpectedPrompt| one.was_run || kept.contains(&one.prompt.id);
+        let mut expected = self.ids(|one| !stays(one));
         expected.sort();
         let would = store.collectable(&self.project, keep).wait().unwrap();
         let gone = store.collect(&self.project, keep).wait().unwrap();
         assert_eq!(gone.prompts, expected);
         assert_eq!(gone, would);
-        self.told.retain(|_, told| stays(told));
+        self.prompts.retain(|_, one| stays(one));
     }
 
     fn check(&self, store: &Store, others: &Self, dice: &mut Dice) {
         self.check_sources(store, dice);
         for _ in 0..4 {
             let shelf = if dice.roll(4) == 0 { others } else { self };
-            let Some(told) = shelf.any(dice) else { return };
-            if let Some(part) = dice.part(&told.text) {
+            let Some(one) = shelf.any(dice) else { return };
+            if let Some(part) = dice.part(&one.text) {
                 self.check_carriers(store, part, dice.roll(4));
             }
-            let words: Vec<&str> = told
+            let words: Vec<&str> = one
                 .text
                 .split(|c: char| !c.is_alphanumeric())
                 .filter(|word| !word.is_empty())
@@ -202,16 +203,16 @@ impl Shelf {
                 self.check_words(store, words[dice.roll(words.len())]);
             }
         }
-        if let Some(told) = self.any(dice) {
-            let back = store.sealed(&told.prompt).wait().unwrap();
-            assert_eq!(back, told.seal);
+        if let Some(one) = self.any(dice) {
+            let back = store.sealed(&one.prompt).wait().unwrap();
+            assert_eq!(back, one.seal);
             assert!(back.check().is_empty() && back.replay().unwrap().is_equal());
         }
     }
 
     fn check_sources(&self, store: &Store, dice: &mut Dice) {
         let all: BTreeSet<String> = self
-            .told
+            .prompts
             .values()
             .flat_map(|one| one.sources.clone())
             .collect();
@@ -220,7 +221,7 @@ impl Shelf {
         let names: Vec<String> = (0..=dice.roll(2))
             .map(|_| format!("file:{}", FILES[dice.roll(FILES.len())]))
             .collect();
-        let expected = self.ids(|told| names.iter().any(|name| told.sources.contains(name)));
+        let expected = self.ids(|one| names.iter().any(|name| one.sources.contains(name)));
         let filter = PromptFilter {
             sources: Some(names),
             ..PromptFilter::default()
@@ -231,7 +232,7 @@ impl Shelf {
 
     /// Asks for all prompts with a text, and for the newest few.
     fn check_carriers(&self, store: &Store, part: &str, few: usize) {
-        let expected = self.ids(|told| told.text.contains(part));
+        let expected = self.ids(|one| one.text.contains(part));
         for limit in [1000, few] {
             let found = store
                 .carriers(&self.project, part, limit, None)
@@ -251,10 +252,10 @@ impl Shelf {
                 .any(|one| one.to_lowercase().starts_with(&word))
         };
         let mut expected: BTreeMap<Fingerprint, (i64, Id)> = BTreeMap::new();
-        for told in self.told.values() {
-            for (name, _) in told.sections.iter().filter(|(_, text)| has(text)) {
-                let found = expected.entry(*name).or_insert((0, told.prompt.id));
-                *found = (found.0 + 1, found.1.max(told.prompt.id));
+        for one in self.prompts.values() {
+            for (name, _) in one.sections.iter().filter(|(_, text)| has(text)) {
+                let found = expected.entry(*name).or_insert((0, one.prompt.id));
+                *found = (found.0 + 1, found.1.max(one.prompt.id));
             }
         }
         let hits = store
@@ -281,12 +282,12 @@ impl Shelf {
 /// Makes a bundle of some prompts, some of them older than they were.
 fn bundle(shelf: &Shelf, dice: &mut Dice) -> Bundle {
     let mut prompts = Vec::new();
-    for told in shelf.told.values() {
+    for one in shelf.prompts.values() {
         if dice.roll(3) == 0 {
             let before = dice.roll(2) as i64 * 1_000_000;
             prompts.push(Bundled::new(
-                told.prompt.sealed_at - before,
-                told.seal.clone(),
+                one.prompt.sealed_at - before,
+                one.seal.clone(),
             ));
         }
     }
@@ -313,11 +314,11 @@ struct World {
 }
 
 impl World {
-    fn new(place: &Place, seed: u64) -> Self {
+    fn new(place: &TestStore, seed: u64) -> Self {
         let store = place.open();
         let shelves = ["one", "two"].map(|name| Shelf {
             project: store.project(name).wait().unwrap(),
-            told: BTreeMap::new(),
+            prompts: BTreeMap::new(),
         });
         Self {
             store,
@@ -341,7 +342,7 @@ impl World {
             2 => self.run(at),
             3 => {
                 let known = self.shelves[at].any(&mut self.dice);
-                if let Some(seal) = known.map(|told| told.seal.clone()) {
+                if let Some(seal) = known.map(|one| one.seal.clone()) {
                     self.seal(at, &seal);
                 }
             }
@@ -385,7 +386,7 @@ impl World {
     /// Gives a prompt to a run, so that it stays.
     fn run(&mut self, at: usize) {
         let shelf = &mut self.shelves[at];
-        let Some(prompt) = shelf.any(&mut self.dice).map(|told| told.prompt.id) else {
+        let Some(prompt) = shelf.any(&mut self.dice).map(|one| one.prompt.id) else {
             return;
         };
         let run = NewRun {
@@ -397,7 +398,7 @@ impl World {
             batch: None,
         };
         self.store.queue_run(&shelf.project, run).wait().unwrap();
-        shelf.told.get_mut(&prompt).unwrap().was_run = true;
+        shelf.prompts.get_mut(&prompt).unwrap().was_run = true;
     }
 
     /// Removes files, writes new ones, or what they had before.
@@ -420,7 +421,7 @@ impl World {
     }
 }
 
-fn any_history_is_told_as_it_was(place: &Place) {
+fn any_history_is_told_as_it_was(place: &TestStore) {
     let mut world = World::new(place, 20_260);
     for step in 1..=STEPS {
         world.step();
@@ -428,7 +429,12 @@ fn any_history_is_told_as_it_was(place: &Place) {
             assert_eq!(findings(&world.store), [], "after step {step}");
         }
     }
-    let all = || world.shelves.iter().flat_map(|shelf| shelf.told.values());
-    let is_bare = |told: &Told| told.sections.is_empty() && !told.text.is_empty();
-    assert!(all().any(is_bare) && all().any(|told| told.was_run));
+    let all = || {
+        world
+            .shelves
+            .iter()
+            .flat_map(|shelf| shelf.prompts.values())
+    };
+    let is_bare = |one: &ExpectedPrompt| one.sections.is_empty() && !one.text.is_empty();
+    assert!(all().any(is_bare) && all().any(|one| one.was_run));
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use callsheet_store::{Id, Keep, Project, Store, Wait};
 
-use crate::place::{Place, findings};
 use crate::prompts::{composed, seal};
+use crate::test_store::{TestStore, findings};
 use crate::{history, on_both};
 
 on_both!(
@@ -22,7 +22,7 @@ fn carriers(store: &Store, project: &Project, text: &str, limit: usize) -> Vec<I
 }
 
 /// An old text is carried by newer prompts than many new ones are.
-fn the_newest_come_first_however_many_there_are(place: &Place) {
+fn the_newest_come_first_however_many_there_are(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let old = "Something that is said before it. Here is the needle, and then something that is said after it.";
@@ -48,7 +48,7 @@ fn the_newest_come_first_however_many_there_are(place: &Place) {
 }
 
 /// The text around the boundaries of a short section has a part of the one before it, which is another in every prompt.
-fn what_was_removed_is_in_no_passage(place: &Place) {
+fn what_was_removed_is_in_no_passage(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let stable = "What every prompt says at its end, which is long enough for all.";
@@ -61,7 +61,7 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
         let seal = history::composed(&bare, &BTreeMap::from(files));
         store.seal(&project, seal).wait().unwrap();
     }
-    let held = || place.count("select count(*) from part where roles = 16");
+    let held = || place.count("select count(*) from prompt_body where roles = 16");
     assert!(held() >= 2 * 12, "each prompt has boundaries of its own");
     assert!(store.index(&project, usize::MAX).wait().unwrap());
     let one = Keep {
@@ -77,7 +77,7 @@ fn what_was_removed_is_in_no_passage(place: &Place) {
     assert_eq!(carriers(&store, &project, "SECRET number", 20).len(), 1);
 }
 
-fn what_is_damaged_hides_nothing_else(place: &Place) {
+fn what_is_damaged_hides_nothing_else(place: &TestStore) {
     let store = place.open();
     let mine = store.project("mine").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -108,7 +108,7 @@ fn what_is_damaged_hides_nothing_else(place: &Place) {
 }
 
 /// Whatever is missing in the index is found; until then nothing wrong is said.
-fn a_damaged_index_is_found_and_made_anew(place: &Place) {
+fn a_damaged_index_is_found_and_made_anew(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     for n in 0..40 {
@@ -143,7 +143,7 @@ fn a_damaged_index_is_found_and_made_anew(place: &Place) {
 }
 
 /// What stands around a boundary in one prompt is a section of another, before and after it is indexed.
-fn a_text_that_is_around_a_boundary_is_found_as_a_section_too(place: &Place) {
+fn a_text_that_is_around_a_boundary_is_found_as_a_section_too(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (_, one) = composed(&[("a.md", "the first zebra"), ("b.md", "the second zebra")]);

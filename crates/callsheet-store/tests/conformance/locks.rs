@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use callsheet_store::{Access, Location, Options, Store, StoreError, Wait};
 
-use crate::place::{Place, event, findings};
 use crate::prompts::{self, composed};
+use crate::test_store::{TestStore, event, findings};
 
 /// What a sealer of a project holds.
 const PROJECT: &str =
     "select pg_advisory_xact_lock_shared(7227201901), pg_advisory_xact_lock(1129529676, $1)";
 
-fn impatient(place: &Place) -> Store {
+fn impatient(place: &TestStore) -> Store {
     let options = Options::default().busy_timeout(Duration::from_millis(200));
     Store::open_with(&place.location(), Access::Write, options).unwrap()
 }
 
 #[test]
 fn sealing_does_not_wait_for_another_project() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let store = impatient(&place);
@@ -34,7 +34,7 @@ fn sealing_does_not_wait_for_another_project() {
     sealing
         .execute("select 1 from project where name = 'busy' for update", &[])
         .unwrap();
-    // Texts that both have are no reason to wait, either.
+    // Texts that both have are not a reason to wait, either.
     prompts::seal(&store, &free, "One.");
     prompts::seal(&store, &free, "Two.");
     let (_, seal) = composed(&[("task.md", "Three.")]);
@@ -71,7 +71,7 @@ fn many_seal_in_many_projects() {
     const SEALERS: usize = 8;
     const PROJECTS: usize = 4;
     const ROUNDS: usize = 6;
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     drop(place.open());
@@ -115,7 +115,7 @@ fn many_seal_in_many_projects() {
 
 #[test]
 fn a_sealer_that_waits_in_a_circle_tries_again() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let store = place.open();
@@ -151,8 +151,8 @@ fn a_sealer_that_waits_in_a_circle_tries_again() {
 }
 
 #[test]
-fn a_statement_that_takes_too_long_or_is_cancelled_is_told() {
-    let Some(place) = Place::postgres() else {
+fn a_statement_that_takes_too_long_or_is_cancelled_is_reported() {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let location = Location::parse(&format!("{}?answer_timeout=1", place.text())).unwrap();

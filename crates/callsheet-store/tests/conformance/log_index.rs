@@ -1,4 +1,4 @@
-//! The index of logs: what damages it is told, and stops neither searching nor indexing.
+//! The index of logs: what damages it is reported, and stops neither searching nor indexing.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use callsheet_store::{Finding, HitPlace, Id, Project, Record, Store, Stream, Wai
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, claim, findings};
+use crate::test_store::{TestStore, claim, findings};
 
 on_both!(
-    passages_that_do_not_follow_each_other_are_told,
+    passages_that_do_not_follow_each_other_are_reported,
     what_is_lost_of_the_index_is_made_again,
     an_index_of_another_version_is_made_anew,
     no_number_stops_it,
@@ -26,7 +26,7 @@ const RECORDS: i64 = 502;
 const STARTS: [i64; 3] = [1, 189, 377];
 
 /// Makes finished runs, each with a log whose lines are all different.
-fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
+fn make(place: &TestStore, runs: usize) -> (Store, Project, Vec<Id>) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, runs);
@@ -47,7 +47,7 @@ fn make(place: &Place, runs: usize) -> (Store, Project, Vec<Id>) {
 }
 
 /// Makes one such run, and its index.
-fn indexed(place: &Place) -> (Store, Project, Id) {
+fn indexed(place: &TestStore) -> (Store, Project, Id) {
     let (store, project, ids) = make(place, 1);
     index(&store, &project);
     assert_eq!(starts(place), STARTS);
@@ -55,7 +55,7 @@ fn indexed(place: &Place) -> (Store, Project, Id) {
     (store, project, ids[0])
 }
 
-fn starts(place: &Place) -> Vec<i64> {
+fn starts(place: &TestStore) -> Vec<i64> {
     place.numbers("select first from passage where run is not null order by run, first")
 }
 
@@ -73,13 +73,13 @@ fn seqs(store: &Store, project: &Project, word: &str) -> Vec<i64> {
     hits.into_iter().filter_map(|hit| seq(hit.place)).collect()
 }
 
-fn told(store: &Store) -> Vec<String> {
+fn findings_of(store: &Store) -> Vec<String> {
     findings(store).into_iter().map(|one| one.what).collect()
 }
 
 const INDEX: &str = "the search index";
 
-fn passages_that_do_not_follow_each_other_are_told(place: &Place) {
+fn passages_that_do_not_follow_each_other_are_reported(place: &TestStore) {
     let (store, project, run) = indexed(place);
     let expected = [format!("the index of run {run}"), INDEX.to_owned()];
     let cases = [
@@ -91,7 +91,7 @@ fn passages_that_do_not_follow_each_other_are_told(place: &Place) {
     for (change, expected) in cases {
         let kept = place.numbers("select last from passage where run is not null order by key");
         assert_eq!(place.raw(&format!("update passage set {change}")), 1);
-        assert_eq!(told(&store), expected, "{change}");
+        assert_eq!(findings_of(&store), expected, "{change}");
         seqs(&store, &project, "line");
         for (first, last) in STARTS.into_iter().zip(kept) {
             place.raw(&format!("update passage set first = {first}, last = {last} where run is not null and last between {} and {}", last - 1, last + 1));
@@ -100,7 +100,7 @@ fn passages_that_do_not_follow_each_other_are_told(place: &Place) {
     }
 }
 
-fn what_is_lost_of_the_index_is_made_again(place: &Place) {
+fn what_is_lost_of_the_index_is_made_again(place: &TestStore) {
     let (store, project, _) = indexed(place);
     let all = place.numbers("select through from search_index");
     for lost in [
@@ -109,7 +109,7 @@ fn what_is_lost_of_the_index_is_made_again(place: &Place) {
         "update search_index set through = 0, runs = 0",
     ] {
         assert_eq!(place.raw(lost), 1);
-        assert_eq!(told(&store), [INDEX], "{lost}");
+        assert_eq!(findings_of(&store), [INDEX], "{lost}");
         assert_eq!(seqs(&store, &project, "x502y"), [502]);
         index(&store, &project);
         assert_eq!(findings(&store), [], "{lost}");
@@ -124,7 +124,7 @@ fn what_is_lost_of_the_index_is_made_again(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn an_index_of_another_version_is_made_anew(place: &Place) {
+fn an_index_of_another_version_is_made_anew(place: &TestStore) {
     let (store, project, _) = indexed(place);
     place.raw("update search_index set version = version + 1");
     assert_eq!(findings(&store), []);
@@ -144,7 +144,7 @@ fn an_index_of_another_version_is_made_anew(place: &Place) {
     assert_eq!(seqs(&store, &project, "x502y"), [502]);
 }
 
-fn no_number_stops_it(place: &Place) {
+fn no_number_stops_it(place: &TestStore) {
     let (store, project, ids) = make(place, 2);
     place.raw("update run set records = 9223372036854775807");
     assert_eq!(
@@ -154,22 +154,22 @@ fn no_number_stops_it(place: &Place) {
     );
     index(&store, &project);
     assert_eq!(seqs(&store, &project, "x502y"), [502, 502]);
-    let told = |findings: &[Finding]| {
+    let names_all = |findings: &[Finding]| {
         let named = |id: &Id| findings.iter().any(|one| one.what == format!("run {id}"));
         ids.iter().all(named)
     };
     let found = findings(&store);
-    assert!(told(&found), "{found:?}");
+    assert!(names_all(&found), "{found:?}");
     place.raw("update search_index set runs = 9223372036854775807, through = 9223372036854775807");
     place.raw("update passage set first = 9223372036854775807 where first = 377");
     let found = findings(&store);
-    assert!(told(&found), "{found:?}");
+    assert!(names_all(&found), "{found:?}");
     seqs(&store, &project, "line");
     assert_eq!(seqs(&store, &project, "x7y"), [7, 7]);
     index(&store, &project);
 }
 
-fn a_damaged_record_is_left_out(place: &Place) {
+fn a_damaged_record_is_left_out(place: &TestStore) {
     let (store, project, ids) = make(place, 2);
     let first = "run = (select min(run) from log)";
     let damage = |seq: i64| {
@@ -180,18 +180,21 @@ fn a_damaged_record_is_left_out(place: &Place) {
     damage(250);
     index(&store, &project);
     let record = |seq: i64| format!("record {seq} of run {}", ids[0]);
-    assert_eq!(told(&store), [record(250)]);
+    assert_eq!(findings_of(&store), [record(250)]);
     assert_eq!(seqs(&store, &project, "x250y"), [250], "of the other run");
     assert_eq!(seqs(&store, &project, "x251y"), [251, 251]);
     // One that was whole when it was indexed.
     damage(440);
-    assert_eq!(told(&store), [record(250), record(440), INDEX.to_owned()]);
+    assert_eq!(
+        findings_of(&store),
+        [record(250), record(440), INDEX.to_owned()]
+    );
     assert_eq!(seqs(&store, &project, "x440y"), [440]);
     assert_eq!(seqs(&store, &project, "x441y"), [441, 441]);
     assert_eq!(seqs(&store, &project, "line").len(), 6);
 }
 
-fn a_record_that_is_gone_is_left_out(place: &Place) {
+fn a_record_that_is_gone_is_left_out(place: &TestStore) {
     let (store, project, ids) = make(place, 1);
     place.raw("delete from log where seq in (5, 200, 300, 502)");
     index(&store, &project);
@@ -204,7 +207,7 @@ fn a_record_that_is_gone_is_left_out(place: &Place) {
     assert_eq!(seqs(&store, &project, "x5y"), [0; 0]);
 }
 
-fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
+fn a_log_that_grows_is_indexed_where_it_went_on(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);
@@ -231,7 +234,7 @@ fn a_log_that_grows_is_indexed_where_it_went_on(place: &Place) {
     }
 }
 
-fn no_hits_are_wanted(place: &Place) {
+fn no_hits_are_wanted(place: &TestStore) {
     let (store, project, _) = indexed(place);
     for (limit, count, more) in [(0, 0, false), (1, 1, true), (2, 2, true), (3, 3, false)] {
         let found = store.search(&project, "line", limit, None).wait().unwrap();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, findings};
+use crate::test_store::{TestStore, assert_gapless, claim, findings};
 
 on_both!(
     a_log_begins_with_the_prompt,
@@ -17,7 +17,7 @@ on_both!(
     any_records_survive,
 );
 
-fn claimed(place: &Place, store: &Store) -> Claim {
+fn claimed(place: &TestStore, store: &Store) -> Claim {
     let project = store.project("demo").wait().unwrap();
     place.queue(store, &project, 1);
     claim(store, &project, "w", Duration::from_mins(1)).unwrap()
@@ -30,7 +30,7 @@ fn record(stream: Stream, data: impl Into<Vec<u8>>) -> Record {
     }
 }
 
-fn a_log_begins_with_the_prompt(place: &Place) {
+fn a_log_begins_with_the_prompt(place: &TestStore) {
     let store = place.open();
     let claim = claimed(place, &store);
     let append = |records| store.append_log(&claim, records).wait();
@@ -77,7 +77,7 @@ fn noise(count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-fn records_come_back_byte_for_byte(place: &Place) {
+fn records_come_back_byte_for_byte(place: &TestStore) {
     let store = place.open();
     let claim = claimed(place, &store);
     let run = claim.run.id;
@@ -114,7 +114,7 @@ fn records_come_back_byte_for_byte(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn records_of_many_threads_are_numbered_through(place: &Place) {
+fn records_of_many_threads_are_numbered_through(place: &TestStore) {
     let store = place.open();
     let claim = claimed(place, &store);
     store
@@ -140,7 +140,7 @@ fn records_of_many_threads_are_numbered_through(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn any_records_survive(place: &Place) {
+fn any_records_survive(place: &TestStore) {
     let store = place.open();
     let bytes = proptest::collection::vec(any::<u8>(), 0..700);
     let text = "[a-c]{0,3000}".prop_map(String::into_bytes);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use callsheet_store::{Access, Location, Project, Store, StoreError, Wait};
 
-use crate::place::{assert_gapless, event, findings, seqs, server};
+use crate::test_store::{assert_gapless, event, findings, seqs, server};
 
 /// A server of this test alone, because it is stopped.
 pub(crate) struct Server {

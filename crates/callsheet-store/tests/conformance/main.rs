@@ -37,6 +37,7 @@ mod follow;
 mod gc;
 mod history;
 mod index;
+mod leftovers;
 mod locks;
 mod log_index;
 mod logs;
@@ -45,7 +46,6 @@ mod memory;
 mod messages;
 mod opening;
 mod permissions;
-mod place;
 mod process;
 mod prompts;
 mod runs;
@@ -55,27 +55,27 @@ mod server;
 mod settings;
 mod silence;
 mod tasks;
+mod test_store;
 mod tls;
 mod together;
-mod traces;
 mod travel;
 mod travel_tasks;
 
-/// Makes two tests of each function that takes a place: one per database.
+/// Makes two tests of each function that takes a store: one per database.
 #[macro_export]
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
             $(#[test]
             fn $name() {
-                super::$name(&$crate::place::Place::sqlite());
+                super::$name(&$crate::test_store::TestStore::sqlite());
             })+
         }
         mod postgres {
             $(#[test]
             fn $name() {
-                if let Some(place) = $crate::place::Place::postgres() {
-                    super::$name(&place);
+                if let Some(store) = $crate::test_store::TestStore::postgres() {
+                    super::$name(&store);
                 }
             })+
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use callsheet_store::{Claim, Record, Store, Stream, Wait};
 
-use crate::place::{Place, claim};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
+use crate::test_store::{TestStore, claim};
 
 /// How much goes through: 1 GiB in records of 64 KiB.
 const RECORD: usize = 64 << 10;
@@ -27,14 +27,14 @@ fn peak() -> usize {
 }
 
 /// Streams one log in and out and says the peaks.
-pub(crate) fn stream_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn stream_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     let claim = claim(&store, &project, "w", Duration::from_mins(10)).unwrap();
     write(&store, &claim, 0);
-    part.say(&peak().to_string());
+    assignment.say(&peak().to_string());
     write(&store, &claim, RECORDS / 2);
-    part.say(&peak().to_string());
+    assignment.say(&peak().to_string());
 
     let mut seq = 0;
     loop {
@@ -52,7 +52,7 @@ pub(crate) fn stream_part(part: &Part) {
         .wait()
         .unwrap();
     assert_eq!(verified.checked["records"], RECORDS as u64);
-    part.say(&peak().to_string());
+    assignment.say(&peak().to_string());
 }
 
 fn write(store: &Store, claim: &Claim, from: usize) {
@@ -76,7 +76,7 @@ fn write(store: &Store, claim: &Claim, from: usize) {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_large_log_streams_through_with_flat_memory() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     place.queue(&store, &project, 1);

@@ -5,7 +5,7 @@ use callsheet_store::{Project, Store, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     messages_are_found_as_people_read_them,
@@ -46,7 +46,7 @@ fn carried(store: &Store, project: &Project, text: &str) -> Option<String> {
     Some(carrier.text)
 }
 
-fn messages_are_found_as_people_read_them(place: &Place) {
+fn messages_are_found_as_people_read_them(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     for joined in [false, true] {
@@ -78,7 +78,7 @@ fn messages_are_found_as_people_read_them(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn messages_of_an_older_layout_are_kept_and_found(place: &Place) {
+fn messages_of_an_older_layout_are_kept_and_found(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let text = include_str!("../../../callsheet/tests/sealed/contents.json");

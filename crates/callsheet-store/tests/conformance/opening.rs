@@ -5,8 +5,8 @@ use std::fs;
 use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, event, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs};
 
 on_both!(
     reading_makes_nothing,
@@ -16,7 +16,7 @@ on_both!(
     no_error_has_a_password,
 );
 
-fn reading_makes_nothing(place: &Place) {
+fn reading_makes_nothing(place: &TestStore) {
     let open = || Store::open(&place.location(), Access::Read);
     let missing = open().unwrap_err();
     assert_eq!(
@@ -47,7 +47,7 @@ fn reading_makes_nothing(place: &Place) {
     assert_eq!(seqs(&reader, &project), [1]);
 }
 
-fn a_newer_schema_is_refused(place: &Place) {
+fn a_newer_schema_is_refused(place: &TestStore) {
     drop(place.open());
     place.set_schema(99);
     for access in [Access::Read, Access::Write] {
@@ -71,7 +71,7 @@ fn a_newer_schema_is_refused(place: &Place) {
     );
 }
 
-fn an_older_schema_is_refused(place: &Place) {
+fn an_older_schema_is_refused(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store
@@ -107,9 +107,9 @@ fn an_older_schema_is_refused(place: &Place) {
 }
 
 /// Opens the store, which has to be made, and appends an event.
-pub(crate) fn open_part(part: &Part) {
-    part.wait();
-    let store = part.open();
+pub(crate) fn open_job(assignment: &Assignment) {
+    assignment.wait();
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     store
         .append_events(&project, vec![event(0)])
@@ -117,7 +117,7 @@ pub(crate) fn open_part(part: &Part) {
         .unwrap();
 }
 
-fn processes_migrate_at_the_same_time(place: &Place) {
+fn processes_migrate_at_the_same_time(place: &TestStore) {
     let mut others: Vec<_> = (0..6).map(|_| Process::start("open", place, "")).collect();
     for other in &mut others {
         other.go_on();
@@ -133,7 +133,7 @@ fn processes_migrate_at_the_same_time(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn no_error_has_a_password(place: &Place) {
+fn no_error_has_a_password(place: &TestStore) {
     if place.is_sqlite() {
         return;
     }
@@ -186,7 +186,7 @@ fn a_folder_is_made_one_level_deep_and_only_for_good() {
             "{refused}"
         );
     }
-    // What a program that died at once has left is no store to read, and one to make.
+    // What a program that died at once has left is not a store to read, and one to make.
     let empty = Location::Sqlite(folder.path().join("empty.db"));
     fs::write(empty.file().unwrap(), "").unwrap();
     let missing = Store::open(&empty, Access::Read).unwrap_err();
@@ -197,7 +197,7 @@ fn a_folder_is_made_one_level_deep_and_only_for_good() {
 
 #[test]
 fn nothing_but_the_database_is_left_behind() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store

@@ -9,35 +9,35 @@ use std::process::Command;
 
 use callsheet_store::{Access, Store, Wait};
 
-use crate::place::{Place, event, seqs, skip};
-use crate::process::{Part, Process, tool};
+use crate::process::{Assignment, Process, tool};
+use crate::test_store::{TestStore, event, seqs, skip};
 
 fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 /// Says how many events there are, or why it cannot.
-pub(crate) fn look_part(part: &Part) {
-    let told = Store::open(&part.location(), Access::Read).and_then(|store| {
+pub(crate) fn look_job(assignment: &Assignment) {
+    let read = Store::open(&assignment.location(), Access::Read).and_then(|store| {
         let project = store.find_project("demo").wait()?.unwrap();
         store.events_since(&project, 0, usize::MAX).wait()
     });
-    match told {
-        Ok(events) => part.say(&events.len().to_string()),
-        Err(error) => part.say(&error.to_string()),
+    match read {
+        Ok(events) => assignment.say(&events.len().to_string()),
+        Err(error) => assignment.say(&error.to_string()),
     }
 }
 
 /// Tries to open for writing and says what comes of it.
-pub(crate) fn write_part(part: &Part) {
-    match Store::open(&part.location(), Access::Write) {
-        Ok(_) => part.say("open"),
-        Err(error) => part.say(&error.to_string()),
+pub(crate) fn write_job(assignment: &Assignment) {
+    match Store::open(&assignment.location(), Access::Write) {
+        Ok(_) => assignment.say("open"),
+        Err(error) => assignment.say(&error.to_string()),
     }
 }
 
-/// Plays a part as somebody whom permissions bind; nothing where there is no way to.
-fn bound(place: &Place, part: &str) -> Option<String> {
+/// Does a job as somebody whom permissions bind; nothing where there is no way to.
+fn bound(place: &TestStore, assignment: &str) -> Option<String> {
     let program = std::env::current_exe().unwrap();
     let command = if rustix::process::getuid().is_root() {
         let Some(setpriv) = tool("setpriv") else {
@@ -58,14 +58,14 @@ fn bound(place: &Place, part: &str) -> Option<String> {
     } else {
         Command::new(program)
     };
-    let mut said = Process::spawn(command, part, place.text(), "").finish();
+    let mut said = Process::spawn(command, assignment, place.text(), "").finish();
     assert_eq!(said.len(), 1);
     said.pop()
 }
 
 #[test]
 fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let append = |store: &Store| {
@@ -121,8 +121,8 @@ fn a_read_only_folder_can_be_read_and_shows_the_latest_or_says_so() {
 }
 
 #[test]
-fn a_store_that_may_not_be_read_is_told() {
-    let place = Place::sqlite();
+fn a_store_that_may_not_be_read_is_reported() {
+    let place = TestStore::sqlite();
     drop(place.open());
     chmod(&place.file(), 0o000);
     if let Some(said) = bound(&place, "look") {
@@ -162,7 +162,7 @@ fn under(umask: &str) -> Command {
 }
 
 /// Returns the permissions of the folder of a store and of everything in it.
-fn modes(place: &Place) -> Vec<(String, u32)> {
+fn modes(place: &TestStore) -> Vec<(String, u32)> {
     let folder = place.folder().join(".callsheet");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     let mut modes = vec![(".".to_owned(), mode(&folder))];
@@ -188,7 +188,7 @@ fn what_is_stored_is_for_its_owner_alone() {
         .chain(names.map(|name| (name.to_owned(), 0o600)))
         .collect();
     for umask in ["000", "022", "077", "777"] {
-        let place = Place::sqlite();
+        let place = TestStore::sqlite();
         let mut holder = Process::spawn(under(umask), "hold", place.text(), "");
         assert_eq!(holder.hear().as_deref(), Some("stored"));
         assert_eq!(modes(&place), wanted, "umask {umask}");

@@ -1,4 +1,4 @@
-//! Other processes: this program once more, in a part that a test gives it.
+//! Other processes: this program once more, with a job that a test gives it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -6,39 +6,39 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use callsheet_store::{Access, Location, Store};
 
-use crate::place::Place;
+use crate::test_store::TestStore;
 
 /// The variable with the part, the place and an argument, one per line.
-const PART: &str = "CALLSHEET_TEST_PART";
+const JOB: &str = "CALLSHEET_TEST_JOB";
 
-/// What a process does in a part.
-type Play = fn(&Part);
+/// What a process does.
+type Job = fn(&Assignment);
 
-/// The parts that a process can play.
-const PARTS: &[(&str, Play)] = &[
-    ("open", crate::opening::open_part),
-    ("append", crate::events::append_part),
-    ("work", crate::claims::work_part),
-    ("crash", crate::crash::crash_part),
-    ("record", crate::batch_crash::record_part),
-    ("lock", crate::faults::lock_part),
-    ("fill", crate::faults::fill_part),
-    ("look", crate::permissions::look_part),
-    ("write", crate::permissions::write_part),
-    ("stream", crate::memory::stream_part),
-    ("collect", crate::faults::collect_part),
-    ("hold", crate::traces::hold_part),
+/// What a process can do for a test.
+const JOBS: &[(&str, Job)] = &[
+    ("open", crate::opening::open_job),
+    ("append", crate::events::append_job),
+    ("work", crate::claims::work_job),
+    ("crash", crate::crash::crash_job),
+    ("record", crate::batch_crash::record_job),
+    ("lock", crate::faults::lock_job),
+    ("fill", crate::faults::fill_job),
+    ("look", crate::permissions::look_job),
+    ("write", crate::permissions::write_job),
+    ("stream", crate::memory::stream_job),
+    ("collect", crate::faults::collect_job),
+    ("hold", crate::leftovers::hold_job),
 ];
 
-/// What a process has been told.
-pub(crate) struct Part {
-    /// The place of the store.
+/// What a process of a test has to know.
+pub(crate) struct Assignment {
+    /// Where the store is.
     pub(crate) store: String,
     /// What else it has to know.
     pub(crate) argument: String,
 }
 
-impl Part {
+impl Assignment {
     pub(crate) fn location(&self) -> Location {
         Location::parse(&self.store).unwrap()
     }
@@ -64,21 +64,21 @@ impl Part {
 
 /// Not a test of its own: what the processes of other tests do.
 #[test]
-fn part_of_another_test() {
-    let Ok(told) = std::env::var(PART) else {
+fn job_of_another_test() {
+    let Ok(text) = std::env::var(JOB) else {
         return;
     };
-    let mut lines = told.split('\n').map(str::to_owned);
+    let mut lines = text.split('\n').map(str::to_owned);
     let name = lines.next().unwrap();
-    let part = Part {
+    let assignment = Assignment {
         store: lines.next().unwrap(),
         argument: lines.next().unwrap(),
     };
-    let (_, play) = PARTS.iter().find(|(known, _)| *known == name).unwrap();
-    play(&part);
+    let (_, job) = JOBS.iter().find(|(known, _)| *known == name).unwrap();
+    job(&assignment);
 }
 
-/// A process that plays a part; it is killed when this goes.
+/// A process with a job; it is killed when this goes.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -87,21 +87,26 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a process on the store of a place.
-    pub(crate) fn start(part: &str, place: &Place, argument: &str) -> Self {
+    pub(crate) fn start(assignment: &str, place: &TestStore, argument: &str) -> Self {
         let program = std::env::current_exe().unwrap();
-        Self::spawn(Command::new(program), part, place.text(), argument)
+        Self::spawn(Command::new(program), assignment, place.text(), argument)
     }
 
     /// Starts a process through a command that ends with the program.
-    pub(crate) fn spawn(mut command: Command, part: &str, store: &str, argument: &str) -> Self {
+    pub(crate) fn spawn(
+        mut command: Command,
+        assignment: &str,
+        store: &str,
+        argument: &str,
+    ) -> Self {
         let mut child = command
             .args([
                 "--exact",
-                "process::part_of_another_test",
+                "process::job_of_another_test",
                 "--nocapture",
                 "--test-threads=1",
             ])
-            .env(PART, format!("{part}\n{store}\n{argument}"))
+            .env(JOB, format!("{assignment}\n{store}\n{argument}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

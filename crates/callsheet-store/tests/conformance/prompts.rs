@@ -6,7 +6,7 @@ use callsheet_store::{Project, PromptFilter, SealedPrompt, Store, StoreError, Wa
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     a_prompt_comes_back_byte_by_byte,
@@ -48,7 +48,7 @@ fn list(store: &Store, project: &Project, filter: PromptFilter) -> Vec<SealedPro
     store.prompts(project, filter, 100).wait().unwrap()
 }
 
-fn a_prompt_comes_back_byte_by_byte(place: &Place) {
+fn a_prompt_comes_back_byte_by_byte(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let long = "A line that comes again and again.\n".repeat(5000);
@@ -66,7 +66,7 @@ fn a_prompt_comes_back_byte_by_byte(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn the_same_prompt_has_one_id(place: &Place) {
+fn the_same_prompt_has_one_id(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -91,7 +91,7 @@ fn the_same_prompt_has_one_id(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn prompts_are_listed_by_what_went_in(place: &Place) {
+fn prompts_are_listed_by_what_went_in(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -150,7 +150,7 @@ fn prompts_are_listed_by_what_went_in(place: &Place) {
     );
 }
 
-fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
+fn ids_may_be_cut_as_long_as_they_are_unique(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (one, _) = seal(&store, &project, "One.");
@@ -192,7 +192,7 @@ fn ids_may_be_cut_as_long_as_they_are_unique(place: &Place) {
     }
 }
 
-fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
+fn texts_that_two_prompts_share_are_kept_once(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let shared: String = (0..200)
@@ -203,7 +203,7 @@ fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
         let (_, seal) = composed(&[("shared.md", &shared), ("task.md", &task)]);
         store.seal(&project, seal).wait().unwrap();
     }
-    let sections = "select count(*) from body b where exists (select 1 from part a where a.body = b.key and a.roles % 2 = 1)";
+    let sections = "select count(*) from body b where exists (select 1 from prompt_body a where a.body = b.key and a.roles % 2 = 1)";
     // The shared one, the list of files, and twenty tasks.
     assert_eq!(place.count(sections), 22);
     let documents = place.count("select max(length(packed)) from document");
@@ -215,7 +215,7 @@ fn texts_that_two_prompts_share_are_kept_once(place: &Place) {
 }
 
 /// Makes a store with two prompts that share a text.
-fn filled(place: &Place) -> Store {
+fn filled(place: &TestStore) -> Store {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let long = "Words that are long enough to be packed, over and over. ".repeat(40);
@@ -227,7 +227,7 @@ fn filled(place: &Place) -> Store {
     store
 }
 
-fn every_flipped_byte_is_found_and_named(place: &Place) {
+fn every_flipped_byte_is_found_and_named(place: &TestStore) {
     let store = filled(place);
     let blobs = [
         ("body", "packed", "key"),
@@ -262,7 +262,7 @@ fn every_flipped_byte_is_found_and_named(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn every_changed_value_of_a_prompt_is_found(place: &Place) {
+fn every_changed_value_of_a_prompt_is_found(place: &TestStore) {
     let store = filled(place);
     let changes = [
         ("prompt", "recipe = 'pach'", "recipe = 'pack'"),
@@ -278,24 +278,24 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
             "sealed_at = sealed_at + 1",
             "sealed_at = sealed_at - 1",
         ),
-        ("part", "roles = 32 - roles", "roles = 32 - roles"),
+        ("prompt_body", "roles = 32 - roles", "roles = 32 - roles"),
         (
             "source",
             "name = name || 'x'",
             "name = replace(name, '.mdx', '.md')",
         ),
         (
-            "part",
-            "last = last + 99 where body = (select max(body) from part)",
-            "last = last - 99 where body = (select max(body) from part)",
+            "prompt_body",
+            "last = last + 99 where body = (select max(body) from prompt_body)",
+            "last = last - 99 where body = (select max(body) from prompt_body)",
         ),
         (
             "prompt_source",
             "first = first + 1, last = last + 1",
             "first = first - 1, last = last - 1",
         ),
-        ("line", "recipe = 'pach'", "recipe = 'pack'"),
-        ("line", "last = 0", "last = (select max(key) from prompt)"),
+        ("series", "recipe = 'pach'", "recipe = 'pack'"),
+        ("series", "last = 0", "last = (select max(key) from prompt)"),
         ("document", "bytes = bytes + 1", "bytes = bytes - 1"),
         ("body", "bytes = bytes + 1", "bytes = bytes - 1"),
     ];
@@ -310,7 +310,7 @@ fn every_changed_value_of_a_prompt_is_found(place: &Place) {
     }
 }
 
-fn odd_texts_are_kept(place: &Place) {
+fn odd_texts_are_kept(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let big = "x".repeat(300_000);
@@ -327,7 +327,7 @@ fn odd_texts_are_kept(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn an_index_that_lost_its_contents_is_found(place: &Place) {
+fn an_index_that_lost_its_contents_is_found(place: &TestStore) {
     let store = filled(place);
     let last = "where key = (select max(key) from passage)";
     let removed = place.raw(&format!("delete from passage {last}"));
@@ -336,7 +336,7 @@ fn an_index_that_lost_its_contents_is_found(place: &Place) {
     assert_eq!(found, ["1 of its rows are missing"]);
 }
 
-fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
+fn the_same_prompt_may_be_sealed_at_the_same_time(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (_, sealed) = composed(&[("a.md", "The same for all.")]);
@@ -352,7 +352,7 @@ fn the_same_prompt_may_be_sealed_at_the_same_time(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_prompt_belongs_to_its_project(place: &Place) {
+fn a_prompt_belongs_to_its_project(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store.project("other").wait().unwrap();

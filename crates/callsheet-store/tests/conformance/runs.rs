@@ -6,8 +6,8 @@ use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, claim, findings};
 use crate::prompts;
+use crate::test_store::{TestStore, claim, findings};
 
 on_both!(
     a_run_needs_its_prompt_and_its_parent,
@@ -28,7 +28,7 @@ fn new(prompt: Id, kind: RunKind, parent: Option<Id>) -> NewRun {
     }
 }
 
-fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
+fn a_run_needs_its_prompt_and_its_parent(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -93,7 +93,7 @@ fn a_run_needs_its_prompt_and_its_parent(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn pages_go_from_new_to_old(place: &Place) {
+fn pages_go_from_new_to_old(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -130,7 +130,7 @@ fn pages_go_from_new_to_old(place: &Place) {
     }
 }
 
-fn a_run_is_found_by_a_unique_prefix(place: &Place) {
+fn a_run_is_found_by_a_unique_prefix(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 8);

@@ -6,7 +6,7 @@ use std::path::Path;
 use callsheet_store::Wait;
 
 use crate::on_both;
-use crate::place::{Place, event, findings};
+use crate::test_store::{TestStore, event, findings};
 
 on_both!(
     a_schema_that_was_changed_is_named,
@@ -18,7 +18,7 @@ const LISTING: &str = include_str!("../../schema/postgres.sql");
 /// A server with a new store has exactly what the file says; with `UPDATE_SCHEMA` the file is written anew.
 #[test]
 fn the_schema_of_a_server_is_on_file() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     drop(place.open());
@@ -169,7 +169,7 @@ const ON_SERVER: &[[&str; 4]] = &[
     ],
 ];
 
-fn a_schema_that_was_changed_is_named(place: &Place) {
+fn a_schema_that_was_changed_is_named(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store
@@ -210,7 +210,7 @@ fn a_schema_that_was_changed_is_named(place: &Place) {
     }
 }
 
-fn what_is_missing_is_named_before_rows_are_read(place: &Place) {
+fn what_is_missing_is_named_before_rows_are_read(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     store

@@ -8,8 +8,8 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, claim, findings};
 use crate::prompts::{composed, seal};
+use crate::test_store::{TestStore, claim, findings};
 
 on_both!(
     words_are_found_the_best_first,
@@ -29,7 +29,7 @@ fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
     store.search(project, text, 10, None).wait().unwrap().hits
 }
 
-fn words_are_found_the_best_first(place: &Place) {
+fn words_are_found_the_best_first(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -68,7 +68,7 @@ fn words_are_found_the_best_first(place: &Place) {
     }
 }
 
-fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
+fn a_hit_names_the_section_and_who_carries_it(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let text = "Login, login and login_form: fix src/login.rs.";
@@ -105,7 +105,7 @@ fn a_hit_names_the_section_and_who_carries_it(place: &Place) {
     assert_eq!(prompt, newest.id.max(often.id));
 }
 
-fn logs_are_found_once_they_are_indexed(place: &Place) {
+fn logs_are_found_once_they_are_indexed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let ids = place.queue(&store, &project, 2);
@@ -148,7 +148,7 @@ fn logs_are_found_once_they_are_indexed(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn exact_texts_are_found_wherever_they_stand(place: &Place) {
+fn exact_texts_are_found_wherever_they_stand(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let long: Vec<String> = (0..30_000).map(|n| n.to_string()).collect();
@@ -200,7 +200,7 @@ fn exact_texts_are_found_wherever_they_stand(place: &Place) {
 }
 
 /// What runs from a text that all prompts share into one that only an old one has.
-fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
+fn a_text_that_runs_on_leads_to_an_old_prompt(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let shared: Vec<String> = (0..120).map(|n| format!("shared line {n}")).collect();
@@ -236,7 +236,7 @@ fn a_text_that_runs_on_leads_to_an_old_prompt(place: &Place) {
 }
 
 /// Many small prompts with much the same words: the index finds exactly what reading all of them finds.
-fn the_index_finds_what_reading_everything_finds(place: &Place) {
+fn the_index_finds_what_reading_everything_finds(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let words = ["one ", "two\n", "é ", "x", "--- ", "\n\n"];
@@ -274,7 +274,7 @@ fn the_index_finds_what_reading_everything_finds(place: &Place) {
     }
 }
 
-fn any_part_of_a_prompt_leads_to_it(place: &Place) {
+fn any_part_of_a_prompt_leads_to_it(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let files = [
@@ -308,7 +308,7 @@ fn any_part_of_a_prompt_leads_to_it(place: &Place) {
 }
 
 /// Thousands of texts that look alike, of another project and of none that holds the text.
-fn what_others_have_does_not_hide_mine(place: &Place) {
+fn what_others_have_does_not_hide_mine(place: &TestStore) {
     let store = place.open();
     let mine = store.project("mine").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -343,7 +343,7 @@ fn many(numbers: std::ops::Range<usize>, text: impl Fn(usize) -> String) -> call
     composed(&files).1
 }
 
-fn one_of_mine_is_found_among_hundreds_of_others(place: &Place) {
+fn one_of_mine_is_found_among_hundreds_of_others(place: &TestStore) {
     let store = place.open();
     let mine = store.project("mine").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -367,7 +367,7 @@ fn one_of_mine_is_found_among_hundreds_of_others(place: &Place) {
 }
 
 /// The first of many are the first of all, whatever the index leaves out.
-fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
+fn the_best_of_all_come_first_however_many_there_are(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let mut dice = 7_u64;
@@ -410,7 +410,7 @@ fn the_best_of_all_come_first_however_many_there_are(place: &Place) {
     }
 }
 
-fn only_what_is_new_enough_is_found(place: &Place) {
+fn only_what_is_new_enough_is_found(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (old, _) = seal(&store, &project, "The needle of old times.");

@@ -6,8 +6,8 @@ use std::time::Duration;
 use callsheet_store::{Access, Location, Options, Store, StoreError, Wait};
 
 use crate::lost::Server;
-use crate::place::{Place, assert_gapless, event, seqs, server};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, event, seqs, server};
 
 fn open(url: &str, access: Access) -> Result<Store, StoreError> {
     Store::open(&Location::parse(url).unwrap(), access)
@@ -15,7 +15,7 @@ fn open(url: &str, access: Access) -> Result<Store, StoreError> {
 
 #[test]
 fn what_is_set_by_default_has_no_say() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let name = place.text().rsplit_once('/').unwrap().1;
@@ -88,7 +88,7 @@ fn a_server_that_may_lose_what_it_acknowledged_is_refused() {
 
 #[test]
 fn a_database_may_have_several_stores_in_schemas_of_their_own() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let store = |schema: &str| {
@@ -110,7 +110,7 @@ fn a_database_may_have_several_stores_in_schemas_of_their_own() {
 
 #[test]
 fn an_older_store_among_the_tables_of_others_is_refused() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let elsewhere = format!("{}?schema=public", place.text());
@@ -152,7 +152,7 @@ fn an_older_store_among_the_tables_of_others_is_refused() {
 
 #[test]
 fn a_store_that_lost_its_number_is_not_made_anew() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     drop(place.open());
@@ -171,7 +171,7 @@ fn a_store_that_lost_its_number_is_not_made_anew() {
 
 #[test]
 fn a_crowd_waits_for_its_turn() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     drop(place.open());
@@ -207,7 +207,7 @@ fn a_crowd_waits_for_its_turn() {
 
 #[test]
 fn a_lock_that_is_passed_on_is_waited_for() {
-    let Some(place) = Place::postgres() else {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let options = Options::default().busy_timeout(Duration::from_secs(1));

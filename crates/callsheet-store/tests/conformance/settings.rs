@@ -4,14 +4,14 @@ use callsheet_store::Wait;
 use serde_json::json;
 
 use crate::on_both;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     settings_are_kept_per_project,
     a_setting_is_changed_with_nobody_in_between,
 );
 
-fn settings_are_kept_per_project(place: &Place) {
+fn settings_are_kept_per_project(place: &TestStore) {
     let store = place.open();
     let one = store.project("one").wait().unwrap();
     let two = store.project("two").wait().unwrap();
@@ -45,12 +45,12 @@ fn settings_are_kept_per_project(place: &Place) {
         .unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "`Scope` is no name of a setting; one reads like `scope.defaultExclude`"
+        "`Scope` is not a valid name of a setting; one reads like `scope.defaultExclude`"
     );
     assert_eq!(findings(&store), []);
 }
 
-fn a_setting_is_changed_with_nobody_in_between(place: &Place) {
+fn a_setting_is_changed_with_nobody_in_between(place: &TestStore) {
     let store = place.open();
     let project = store.project("one").wait().unwrap();
     let name = "accounts.standing";

@@ -8,7 +8,7 @@ use std::thread;
 
 use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
-use crate::place::{Place, event, seqs};
+use crate::test_store::{TestStore, event, seqs};
 
 /// Accepts and says nothing, for as long as the test lives.
 fn mute() -> u16 {
@@ -24,7 +24,7 @@ fn mute() -> u16 {
 }
 
 #[test]
-fn a_server_that_never_answers_is_told() {
+fn a_server_that_never_answers_is_reported() {
     let url = format!("postgres://me:secret@127.0.0.1:{}/x", mute());
     let location = Location::parse(&format!("{url}?connect_timeout=1")).unwrap();
     for access in [Access::Read, Access::Existing, Access::Write] {
@@ -80,8 +80,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_told_and_work_goes_on() {
-    let Some(place) = Place::postgres() else {
+fn a_server_that_falls_silent_is_reported_and_work_goes_on() {
+    let Some(place) = TestStore::postgres() else {
         return;
     };
     let (login, rest) = place.text().split_once('@').unwrap();

@@ -13,8 +13,8 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, claim, findings, seqs};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, claim, findings, seqs};
 
 on_both!(
     a_task_comes_back_as_it_was_added,
@@ -85,7 +85,7 @@ fn finish(store: &Store, project: &Project, new: NewRun) -> Id {
     claim.run.id
 }
 
-fn demo(place: &Place) -> (Store, Project) {
+fn demo(place: &TestStore) -> (Store, Project) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     (store, project)
@@ -99,7 +99,7 @@ fn task(store: &Store, project: &Project, id: Id) -> Task {
     store.task(project, id.as_str()).wait().unwrap()
 }
 
-fn a_task_comes_back_as_it_was_added(place: &Place) {
+fn a_task_comes_back_as_it_was_added(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     assert_eq!(store.tasks(&project).wait(), Ok(vec![]));
@@ -127,11 +127,14 @@ fn a_task_comes_back_as_it_was_added(place: &Place) {
     for found in tasks {
         assert_eq!(task(&store, &project, found.id), found);
     }
-    let told = store.events_since(&project, 1, 1).wait().unwrap();
-    let told = &told[0];
-    assert_eq!((told.event.kind.as_str(), told.run), ("task:added", None));
+    let stored = store.events_since(&project, 1, 1).wait().unwrap();
+    let stored = &stored[0];
     assert_eq!(
-        Value::from(told.event.payload.clone()),
+        (stored.event.kind.as_str(), stored.run),
+        ("task:added", None)
+    );
+    assert_eq!(
+        Value::from(stored.event.payload.clone()),
         json!({
             "task": second, "title": "Second", "depends": [first],
             "message": format!("task {second} is added"),
@@ -145,7 +148,7 @@ fn a_task_comes_back_as_it_was_added(place: &Place) {
     );
 }
 
-fn a_task_is_found_by_a_unique_prefix(place: &Place) {
+fn a_task_is_found_by_a_unique_prefix(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let ids: Vec<Id> = (0..7)
@@ -177,7 +180,7 @@ fn a_task_is_found_by_a_unique_prefix(place: &Place) {
     }
 }
 
-fn a_task_that_cannot_be_is_refused(place: &Place) {
+fn a_task_that_cannot_be_is_refused(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let first = add(&store, &project, "First", &[]);
@@ -213,7 +216,7 @@ fn a_task_that_cannot_be_is_refused(place: &Place) {
     );
 }
 
-fn a_cancelled_task_stays_cancelled(place: &Place) {
+fn a_cancelled_task_stays_cancelled(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let id = add(&store, &project, "First", &[]);
@@ -231,9 +234,9 @@ fn a_cancelled_task_stays_cancelled(place: &Place) {
     let runs = store.runs_of_task(&project, id).wait().unwrap();
     assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), [done]);
     let events = store.events_since(&project, 0, usize::MAX).wait().unwrap();
-    let told = events.iter().filter(|it| it.event.kind == "task:cancelled");
-    let told: Vec<&str> = told.map(|it| it.event.message()).collect();
-    assert_eq!(told, [format!("task {id} is cancelled")]);
+    let cancelled = events.iter().filter(|it| it.event.kind == "task:cancelled");
+    let messages: Vec<&str> = cancelled.map(|it| it.event.message()).collect();
+    assert_eq!(messages, [format!("task {id} is cancelled")]);
     assert_eq!(
         refused(store.cancel_task(&other, id).wait()),
         format!("no task `{id}`")
@@ -241,7 +244,7 @@ fn a_cancelled_task_stays_cancelled(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn dependencies_are_added_and_removed(place: &Place) {
+fn dependencies_are_added_and_removed(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| add(&store, &project, title, &[]));
@@ -265,7 +268,7 @@ fn dependencies_are_added_and_removed(place: &Place) {
     assert_eq!(store.remove_dependency(&project, a, b).wait(), Ok(true));
     assert_eq!(store.remove_dependency(&project, a, b).wait(), Ok(false));
     assert_eq!(task(&store, &project, a).depends, []);
-    let told: Vec<(String, String)> = store
+    let messages: Vec<(String, String)> = store
         .events_since(&project, 2, 9)
         .wait()
         .unwrap()
@@ -273,7 +276,7 @@ fn dependencies_are_added_and_removed(place: &Place) {
         .map(|it| (it.event.kind.clone(), it.event.message().to_owned()))
         .collect();
     assert_eq!(
-        told,
+        messages,
         [
             (
                 "task:dependency_added".to_owned(),
@@ -288,7 +291,7 @@ fn dependencies_are_added_and_removed(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_cycle_is_refused_with_its_path(place: &Place) {
+fn a_cycle_is_refused_with_its_path(place: &TestStore) {
     let (store, project) = demo(place);
     let a = add(&store, &project, "a", &[]);
     let b = add(&store, &project, "b", &[a]);
@@ -320,7 +323,7 @@ fn leads(edges: &BTreeSet<(usize, usize)>, from: usize, to: usize) -> bool {
 }
 
 /// Whatever is added and removed, the store holds what a plain set of edges without cycles holds.
-fn any_dependencies_are_without_cycles(place: &Place) {
+fn any_dependencies_are_without_cycles(place: &TestStore) {
     const TASKS: usize = 5;
     let store = place.open();
     let steps = prop::collection::vec((any::<bool>(), 0..TASKS, 0..TASKS), 1..25);
@@ -366,7 +369,7 @@ fn any_dependencies_are_without_cycles(place: &Place) {
 }
 
 /// Each thread adds the edges of a ring from another place on; together they would close it.
-fn dependencies_of_many_threads_are_without_cycles(place: &Place) {
+fn dependencies_of_many_threads_are_without_cycles(place: &TestStore) {
     const TASKS: usize = 6;
     let (store, project) = demo(place);
     let ids: Vec<Id> = (0..TASKS)
@@ -394,7 +397,7 @@ fn dependencies_of_many_threads_are_without_cycles(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn a_task_has_one_open_run(place: &Place) {
+fn a_task_has_one_open_run(place: &TestStore) {
     let (store, project) = demo(place);
     let id = add(&store, &project, "a", &[]);
     let new = run_of(&store, &project, id);
@@ -422,8 +425,8 @@ fn a_task_has_one_open_run(place: &Place) {
         runs.iter().map(|run| run.id).collect::<Vec<_>>(),
         [first, second, third]
     );
-    let told = store.events_of_run(third, 0, 1).wait().unwrap();
-    assert_eq!(told[0].event.payload["task"], id.as_str());
+    let stored = store.events_of_run(third, 0, 1).wait().unwrap();
+    assert_eq!(stored[0].event.payload["task"], id.as_str());
     // What may run is asked first, and a task that is taken changes nothing.
     let no = |_: &[callsheet_store::Run]| Err("full".to_owned());
     let full = store.start_run(&project, new.clone(), "w", LONG, no).wait();
@@ -431,7 +434,7 @@ fn a_task_has_one_open_run(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn runs_of_tasks_are_told_apart(place: &Place) {
+fn runs_of_tasks_are_told_apart(place: &TestStore) {
     let (store, project) = demo(place);
     let other = store.project("other").wait().unwrap();
     let [a, b] = ["a", "b"].map(|title| add(&store, &project, title, &[]));
@@ -453,7 +456,7 @@ fn runs_of_tasks_are_told_apart(place: &Place) {
 }
 
 /// Many queue and start a run of one task at the same time, round after round: one of them wins.
-fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
+fn one_of_many_runs_of_a_task_is_taken(place: &TestStore) {
     const ASKERS: usize = 8;
     const ROUNDS: usize = 5;
     let (store, project) = demo(place);
@@ -472,7 +475,7 @@ fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
                 started.wait().map(|claim| claim.unwrap().run.id)
             }
         };
-        let told: Vec<Result<Id, StoreError>> = thread::scope(|scope| {
+        let queued: Vec<Result<Id, StoreError>> = thread::scope(|scope| {
             let asked: Vec<_> = (0..ASKERS)
                 .map(|number| {
                     let ask = &ask;
@@ -481,12 +484,12 @@ fn one_of_many_runs_of_a_task_is_taken(place: &Place) {
                 .collect();
             asked.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        let won: Vec<Id> = told.iter().flatten().copied().collect();
+        let won: Vec<Id> = queued.iter().flatten().copied().collect();
         let [run] = won[..] else {
-            panic!("{told:?}");
+            panic!("{queued:?}");
         };
         let why = format!("task `{id}` has a run that is not over: `{run}`");
-        let lost = told.into_iter().filter_map(Result::err);
+        let lost = queued.into_iter().filter_map(Result::err);
         assert!(lost.into_iter().all(|error| error.to_string() == why));
         let running = store.running(&project).wait().unwrap();
         let held = match running.first() {

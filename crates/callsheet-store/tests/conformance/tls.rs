@@ -13,7 +13,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 use crate::lost::Server;
-use crate::place::{client, event, server};
+use crate::test_store::{client, event, server};
 
 /// An authority, and a folder for what it signs.
 struct Authority {

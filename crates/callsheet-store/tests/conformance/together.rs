@@ -6,8 +6,8 @@ use std::thread;
 use callsheet_store::{Keep, NewRun, Project, RunKind, Store, StoreError, Wait};
 
 use crate::on_both;
-use crate::place::{Place, findings};
 use crate::prompts::composed;
+use crate::test_store::{TestStore, findings};
 
 on_both!(
     sealers_never_wait_for_each_other_in_a_circle,
@@ -30,7 +30,7 @@ fn noise(seed: usize) -> String {
 }
 
 /// Every sealer has new texts in places that all of them have, and some that others seal at the same time.
-fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
+fn sealers_never_wait_for_each_other_in_a_circle(place: &TestStore) {
     let project = place.open().project("demo").wait().unwrap();
     let barrier = Arc::new(Barrier::new(SEALERS));
     let sealer = |number: usize| {
@@ -74,7 +74,7 @@ fn sealers_never_wait_for_each_other_in_a_circle(place: &Place) {
 }
 
 /// Whoever queues a run of a prompt finds it whole, or not at all.
-fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
+fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     for round in 0..10 {
@@ -103,7 +103,7 @@ fn a_prompt_that_is_given_to_a_run_is_not_half_removed(place: &Place) {
     assert_eq!(findings(&store), []);
 }
 
-fn collector(place: &Place, project: &Project) -> thread::JoinHandle<()> {
+fn collector(place: &TestStore, project: &Project) -> thread::JoinHandle<()> {
     let (store, project): (Store, Project) = (place.open(), project.clone());
     thread::spawn(move || {
         store.collect(&project, Keep::default()).wait().unwrap();

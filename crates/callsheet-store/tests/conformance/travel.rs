@@ -11,8 +11,8 @@ use callsheet_store::{
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, findings, seqs};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, findings, seqs};
 
 on_both!(
     a_run_travels_whole_and_once,
@@ -126,13 +126,13 @@ fn log(store: &Store, run: Id) -> Vec<StoredRecord> {
 }
 
 /// Returns the events of a run, but for their numbers.
-fn told(store: &Store, run: Id) -> Vec<(i64, Event)> {
+fn events_of(store: &Store, run: Id) -> Vec<(i64, Event)> {
     let events = store.events_of_run(run, 0, usize::MAX).wait().unwrap();
     events.into_iter().map(|it| (it.at, it.event)).collect()
 }
 
-fn a_run_travels_whole_and_once(place: &Place) {
-    let (home, away) = (place.open(), Place::sqlite());
+fn a_run_travels_whole_and_once(place: &TestStore) {
+    let (home, away) = (place.open(), TestStore::sqlite());
     let away = away.open();
     let from = home.project("demo").wait().unwrap();
     let to = away.project("other").wait().unwrap();
@@ -152,11 +152,11 @@ fn a_run_travels_whole_and_once(place: &Place) {
         here.project.clone_from(&there.project);
         assert_eq!(here, there);
         assert_eq!(log(&away, id), log(&home, id));
-        let mut events = told(&away, id);
+        let mut events = events_of(&away, id);
         let (_, last) = events.pop().unwrap();
         assert_eq!(last.kind, "run:imported");
         assert_eq!(last.message(), format!("run {id} is imported"));
-        assert_eq!(events, told(&home, id));
+        assert_eq!(events, events_of(&home, id));
     }
     assert_gapless(&seqs(&away, &to));
     assert_eq!(findings(&away), []);
@@ -189,8 +189,8 @@ fn a_run_travels_whole_and_once(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn a_run_whose_parent_stays_at_home_travels(place: &Place) {
-    let home = Place::sqlite();
+fn a_run_whose_parent_stays_at_home_travels(place: &TestStore) {
+    let home = TestStore::sqlite();
     let (home, away) = (home.open(), place.open());
     let from = home.project("demo").wait().unwrap();
     let to = away.project("demo").wait().unwrap();
@@ -211,8 +211,8 @@ fn a_run_whose_parent_stays_at_home_travels(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn a_run_with_other_contents_is_refused(place: &Place) {
-    let home = Place::sqlite();
+fn a_run_with_other_contents_is_refused(place: &TestStore) {
+    let home = TestStore::sqlite();
     let (home, away) = (home.open(), place.open());
     let from = home.project("demo").wait().unwrap();
     let to = away.project("demo").wait().unwrap();
@@ -235,7 +235,7 @@ fn a_run_with_other_contents_is_refused(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn only_finished_runs_travel(place: &Place) {
+fn only_finished_runs_travel(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let other = store.project("other").wait().unwrap();
@@ -263,7 +263,7 @@ fn key() -> [String; 2] {
     ]
 }
 
-fn a_run_travels_without_its_secrets(place: &Place) {
+fn a_run_travels_without_its_secrets(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let (begin, end) = TOKEN.split_at(11);
@@ -295,7 +295,7 @@ fn a_run_travels_without_its_secrets(place: &Place) {
     bundle
         .write_from(&store, &project, Some(&redactor), &mut bytes)
         .unwrap();
-    let away = Place::sqlite();
+    let away = TestStore::sqlite();
     let away = away.open();
     let to = away.project("demo").wait().unwrap();
     assert_eq!(import(&away, &to, &bytes), Ok(vec![(run, true)]));
@@ -323,8 +323,8 @@ fn a_run_travels_without_its_secrets(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn a_long_log_travels_in_pieces(place: &Place) {
-    let home = Place::sqlite();
+fn a_long_log_travels_in_pieces(place: &TestStore) {
+    let home = TestStore::sqlite();
     let (home, away) = (home.open(), place.open());
     let from = home.project("demo").wait().unwrap();
     let to = away.project("demo").wait().unwrap();
@@ -350,7 +350,7 @@ fn a_long_log_travels_in_pieces(place: &Place) {
 
 #[test]
 fn no_byte_of_a_bundle_with_a_run_can_be_changed() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     let small = vec![record(Stream::Stdout, "hello\n")];

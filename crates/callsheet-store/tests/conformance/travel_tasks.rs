@@ -5,8 +5,8 @@ use callsheet_store::{Annotation, Bundle, Id, NewTask, Project, Run, Store, Wait
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::place::{Place, assert_gapless, findings, seqs};
 use crate::tasks;
+use crate::test_store::{TestStore, assert_gapless, findings, seqs};
 use crate::travel::{TOKEN, bundle, import, written};
 
 on_both!(
@@ -23,7 +23,7 @@ fn annotate(store: &Store, project: &Project, run: Id, value: Value) {
     added.wait().unwrap().unwrap();
 }
 
-fn demo(place: &Place) -> (Store, Project) {
+fn demo(place: &TestStore) -> (Store, Project) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
     (store, project)
@@ -37,9 +37,9 @@ fn schema(bytes: &[u8]) -> String {
     rest.split_once('"').unwrap().0.to_owned()
 }
 
-fn a_run_takes_its_task_and_its_annotations_along(place: &Place) {
+fn a_run_takes_its_task_and_its_annotations_along(place: &TestStore) {
     let (home, from) = demo(place);
-    let other = Place::sqlite();
+    let other = TestStore::sqlite();
     let (away, to) = demo(&other);
     let new = NewTask {
         title: "Lock ‹it›".to_owned(),
@@ -76,9 +76,9 @@ fn a_run_takes_its_task_and_its_annotations_along(place: &Place) {
     let runs = away.runs_of_task(&to, task).wait().unwrap();
     assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), ids);
     let kinds = away.events_since(&to, 0, usize::MAX).wait().unwrap();
-    let told = kinds.iter().filter(|it| it.event.kind == "task:imported");
-    let told: Vec<&str> = told.map(|it| it.event.message()).collect();
-    assert_eq!(told, [format!("task {task} is imported")]);
+    let messages = kinds.iter().filter(|it| it.event.kind == "task:imported");
+    let messages: Vec<&str> = messages.map(|it| it.event.message()).collect();
+    assert_eq!(messages, [format!("task {task} is imported")]);
     assert_gapless(&seqs(&away, &to));
     assert_eq!(findings(&away), []);
 
@@ -100,8 +100,8 @@ fn a_run_takes_its_task_and_its_annotations_along(place: &Place) {
     assert_eq!(findings(&home), []);
 }
 
-fn a_task_with_other_contents_is_refused(place: &Place) {
-    let other = Place::sqlite();
+fn a_task_with_other_contents_is_refused(place: &TestStore) {
+    let other = TestStore::sqlite();
     let (home, from) = demo(&other);
     let (away, to) = demo(place);
     let task = tasks::add(&home, &from, "a", &[]);
@@ -131,8 +131,8 @@ fn a_task_with_other_contents_is_refused(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn a_task_goes_on_where_it_is_imported(place: &Place) {
-    let other = Place::sqlite();
+fn a_task_goes_on_where_it_is_imported(place: &TestStore) {
+    let other = TestStore::sqlite();
     let (home, from) = demo(&other);
     let (away, to) = demo(place);
     let task = tasks::add(&home, &from, "a", &[]);
@@ -157,9 +157,9 @@ fn a_task_goes_on_where_it_is_imported(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn a_task_travels_without_its_secrets(place: &Place) {
+fn a_task_travels_without_its_secrets(place: &TestStore) {
     let (home, from) = demo(place);
-    let other = Place::sqlite();
+    let other = TestStore::sqlite();
     let (away, to) = demo(&other);
     let new = NewTask {
         title: format!("Take {TOKEN} out"),
@@ -195,7 +195,7 @@ fn a_task_travels_without_its_secrets(place: &Place) {
     assert_eq!(findings(&away), []);
 }
 
-fn what_is_annotated_too_late_stays_at_home(place: &Place) {
+fn what_is_annotated_too_late_stays_at_home(place: &TestStore) {
     let (home, from) = demo(place);
     let task = tasks::add(&home, &from, "a", &[]);
     let run = tasks::finished(&home, &from, task);

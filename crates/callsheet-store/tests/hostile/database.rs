@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
 
-use crate::place::Place;
+use crate::test_store::TestStore;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) enum Database {
 }
 
 impl Database {
-    pub(crate) fn open(place: &Place) -> Self {
+    pub(crate) fn open(place: &TestStore) -> Self {
         if place.is_sqlite() {
             let connection = rusqlite::Connection::open(place.file()).unwrap();
             let copy = place.folder().join("copy.db");

@@ -10,8 +10,8 @@ use callsheet_store::{
 };
 use serde_json::json;
 
-use crate::place::{Place, event};
 use crate::prompts::seal;
+use crate::test_store::{TestStore, event};
 
 const LEASE: Duration = Duration::from_hours(1);
 
@@ -107,9 +107,9 @@ fn start(store: &Store, project: &Project, run: NewRun) -> Claim {
         ),
         record(Stream::Stderr, "the end"),
     ];
-    let told = Event::new("agent:text", [("text", json!("hello"))], "it spoke");
+    let event = Event::new("agent:text", [("text", json!("hello"))], "it spoke");
     store
-        .append_output(&claim, records, vec![(Some(1), told)])
+        .append_output(&claim, records, vec![(Some(1), event)])
         .wait()
         .unwrap();
     claim
@@ -182,7 +182,7 @@ fn batches(store: &Store, project: &Project) {
 
 /// Imports a run of another store, with its task.
 fn import(store: &Store, project: &Project) {
-    let away = Place::sqlite();
+    let away = TestStore::sqlite();
     let from = away.open();
     let home = from.project("away").wait().unwrap();
     let mut run = new(&from, &home);

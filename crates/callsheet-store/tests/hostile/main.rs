@@ -11,8 +11,8 @@
 
 mod database;
 mod fill;
-#[path = "../conformance/place.rs"]
-#[expect(dead_code, reason = "the sweep needs a few of its functions")]
-mod place;
 mod prompts;
 mod sweep;
+#[path = "../conformance/test_store.rs"]
+#[expect(dead_code, reason = "the sweep needs a few of its functions")]
+mod test_store;

@@ -8,21 +8,21 @@ use callsheet_store::{Store, Wait};
 
 use crate::database::{Database, Table};
 use crate::fill::fill;
-use crate::place::{Place, findings};
+use crate::test_store::{TestStore, findings};
 
 /// What `verify` does not find, and what it does not have to: whole tables, columns, or one kind of change.
 ///
 /// `docs/guarantees.md` says why each is harmless.
 const HARMLESS: &[&str] = &[
-    "line.last",
+    "delta_base",
     "log.key",
-    "part.first",
-    "part.last",
+    "prompt_body.first",
+    "prompt_body.last",
     "prompt_source.first",
     "prompt_source.last",
     "run.lease_until",
     "search_index",
-    "slot",
+    "series.last",
     "sqlite_sequence.seq",
     "trigram_config",
     "trigram_data",
@@ -44,7 +44,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(place: &Place) -> Self {
+    fn new(place: &TestStore) -> Self {
         let store = place.open();
         fill(&store);
         assert_eq!(findings(&store), []);
@@ -139,7 +139,7 @@ fn state(table: &Table, row: &[String]) -> String {
 }
 
 /// Sweeps a store and returns what `verify` does not find.
-fn sweep(place: &Place) -> Vec<String> {
+fn sweep(place: &TestStore) -> Vec<String> {
     let mut sweep = Sweep::new(place);
     let tables = sweep.database.tables();
     for table in &tables {
@@ -156,7 +156,7 @@ fn sweep(place: &Place) -> Vec<String> {
 }
 
 /// Fails unless everything that is not found is on the list; where all was tried, the list has nothing else.
-fn check(place: &Place) {
+fn check(place: &TestStore) {
     let unnoticed = sweep(place);
     let covers = |entry: &str, what: &str| {
         let rest = what.strip_prefix(entry);
@@ -180,12 +180,12 @@ fn check(place: &Place) {
 
 #[test]
 fn what_is_done_to_a_file_is_found() {
-    check(&Place::sqlite());
+    check(&TestStore::sqlite());
 }
 
 #[test]
 fn what_is_done_to_a_server_is_found() {
-    if let Some(place) = Place::postgres() {
+    if let Some(place) = TestStore::postgres() {
         check(&place);
     }
 }

@@ -17,7 +17,7 @@ const SEP: &str = "\n\n---\n\n";
 fn map(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 
@@ -128,9 +128,9 @@ fn only_markdown_files_at_the_top_are_templates() {
         .collect();
     assert_eq!(names, [".h", "README"]);
     let told = [
-        "bad.md: no valid UTF-8 at byte 2",
+        "bad.md: not valid UTF-8 at byte 2",
         "gone.md: does not exist",
-        "odd\u{fffd}.md: has a name that is no UTF-8 text",
+        "odd\u{fffd}.md: has a name that is not UTF-8 text",
         "out.md: leads out of the root",
     ];
     assert_eq!(messages(&builder), told);

@@ -38,12 +38,15 @@ impl fmt::Display for BadFrontmatter {
                 line: Some(line),
                 reason,
             } => {
-                write!(f, "line {line}: the frontmatter is no valid YAML: {reason}")
+                write!(
+                    f,
+                    "line {line}: the frontmatter is not valid YAML: {reason}"
+                )
             }
             Self::NotYaml { line: None, reason } => {
-                write!(f, "the frontmatter is no valid YAML: {reason}")
+                write!(f, "the frontmatter is not valid YAML: {reason}")
             }
-            Self::NoMap => f.write_str("the frontmatter is no mapping"),
+            Self::NoMap => f.write_str("the frontmatter is not a mapping"),
         }
     }
 }

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
                 Ok(text) => Some(text),
                 Err(_) => {
                     self.issues
-                        .push(issue("the file is no UTF-8 text".to_owned()));
+                        .push(issue("the file is not UTF-8 text".to_owned()));
                     None
                 }
             },

@@ -48,7 +48,7 @@ fn open(root: Option<&Root>, fields: Fields<'_>, field: &str) -> Result<Option<R
     };
     let root = root.ok_or_else(crate::source::needs_root)?;
     let opened = root.disk().open(root.path().join(folder)).map_err(|_| {
-        let detail = format!("`{field}`: `{folder}` is no folder that can be read");
+        let detail = format!("`{field}`: `{folder}` is not a folder that can be read");
         Error::new(ErrorKind::BadInput, detail)
     })?;
     Ok(Some(opened.with_max_file_bytes(root.max_file_bytes())))

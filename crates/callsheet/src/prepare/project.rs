@@ -265,7 +265,7 @@ fn memory(options: &Map<String, Value>, root: &Root) -> Result<Result<FileMemory
     )?;
     let below = folder_path(root, folder, &path("dir"))?;
     if !root.has_folder(&below) {
-        let detail = format!("`{folder}` is no folder below the root");
+        let detail = format!("`{folder}` is not a folder below the root");
         return Ok(Err(Error::new(ErrorKind::Unreadable, detail)));
     }
     let memory = FileMemory::on(root.disk().clone(), root.path().join(below));

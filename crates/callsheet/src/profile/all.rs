@@ -123,6 +123,6 @@ fn read_file(root: &Root, name: &str, home: &str) -> Result<Profile, Error> {
     let bytes = root
         .read(home)
         .map_err(|refusal| bad(refusal.reason.sentence()))?;
-    let text = String::from_utf8(bytes).map_err(|_| bad("no UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("not UTF-8 text"))?;
     Profile::parse(name, home, &text)
 }

@@ -115,7 +115,7 @@ fn table(table: &toml::Table, path: &str) -> Result<Map<String, Value>, String> 
 }
 
 fn json(value: &toml::Value, path: &str) -> Result<Value, String> {
-    let no_json = |what: &str| format!("`{path}`: {what} is no JSON; write it as text");
+    let no_json = |what: &str| format!("`{path}`: {what} is not JSON; write it as text");
     Ok(match value {
         toml::Value::String(text) => Value::from(text.as_str()),
         toml::Value::Integer(number) => Value::from(*number),

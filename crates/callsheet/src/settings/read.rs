@@ -66,7 +66,7 @@ pub fn read(root: &Root, trust: &Trust) -> Result<Option<String>, Error> {
         return Err(Error::new(ErrorKind::Untrusted, detail));
     }
     let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|_| bad("no UTF-8 text".to_owned()))
+    text.map(Some).map_err(|_| bad("not UTF-8 text".to_owned()))
 }
 
 #[cfg(test)]

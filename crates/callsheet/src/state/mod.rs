@@ -43,7 +43,7 @@ impl State {
             )
         })?;
         let text = String::from_utf8(bytes).map_err(|_| {
-            let message = format!("`{STATE_FILE}` is no UTF-8 text");
+            let message = format!("`{STATE_FILE}` is not UTF-8 text");
             StateError::new(StateCode::StateFileReadFailed, message)
         })?;
         Self::parse(text)

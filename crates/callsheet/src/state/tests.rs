@@ -59,7 +59,7 @@ fn a_run_goes_along_the_graph_only() {
     );
     assert!(
         change(json!({"currentNodeId": {"set": "b"}})).is_ok(),
-        "staying is no transition"
+        "staying is not a transition"
     );
 }
 

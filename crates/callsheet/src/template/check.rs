@@ -115,7 +115,7 @@ fn check_plain(template: &Template, found: &mut Vec<Diagnostic>) {
     let mut lines = Lines::of(template);
     for literal in scanned.literal {
         let message = format!(
-            "`{}` is no placeholder and stays as it is",
+            "`{}` is not a placeholder and stays as it is",
             &body[literal.clone()]
         );
         let line = lines.at(literal.start);

@@ -85,14 +85,14 @@ pub(super) fn read(file: &str, text: &str, diagnostics: &mut Vec<Diagnostic>) ->
             kind: Kind::Null, ..
         })) => Some(Header::default()),
         Ok(Some(node)) => {
-            reader.report(Some(node.line), "the frontmatter is no mapping");
+            reader.report(Some(node.line), "the frontmatter is not a mapping");
             None
         }
         Err(error) => {
             let reason = error.reason;
             reader.report(
                 error.line,
-                &format!("the frontmatter is no valid YAML: {reason}"),
+                &format!("the frontmatter is not valid YAML: {reason}"),
             );
             None
         }
@@ -145,7 +145,7 @@ impl Reader<'_> {
             Kind::Null => None,
             Kind::Scalar(text) => Some(text.clone()),
             Kind::List(_) | Kind::Map(_) => {
-                self.report(Some(entry.line), &format!("`{key}` is no plain text"));
+                self.report(Some(entry.line), &format!("`{key}` is not plain text"));
                 None
             }
         }
@@ -178,7 +178,7 @@ impl Reader<'_> {
         for item in items {
             match &item.kind {
                 Kind::Scalar(tag) => tags.push(tag.clone()),
-                _ => self.report(Some(item.line), "a tag is no plain text"),
+                _ => self.report(Some(item.line), "a tag is not plain text"),
             }
         }
         tags
@@ -189,7 +189,7 @@ impl Reader<'_> {
             Kind::Null => return,
             Kind::List(items) => items,
             Kind::Scalar(_) | Kind::Map(_) => {
-                self.report(Some(entry.line), "`variables` is no list");
+                self.report(Some(entry.line), "`variables` is not a list");
                 return;
             }
         };

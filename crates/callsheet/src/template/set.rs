@@ -95,7 +95,7 @@ impl TemplateSet {
                 }
                 Err(error) => {
                     let at = error.utf8_error().valid_up_to();
-                    set.unreadable(&file, &format!("no valid UTF-8 at byte {at}"));
+                    set.unreadable(&file, &format!("not valid UTF-8 at byte {at}"));
                 }
             }
         }

@@ -407,11 +407,11 @@ fn malformed_files_are_bad_input() {
     };
     assert_eq!(
         told("a: 1\nb: [x"),
-        "w.yaml:2: no valid YAML: `[` has no `]`"
+        "w.yaml:2: not valid YAML: `[` has no `]`"
     );
     assert_eq!(
         told("a: {project-root}/x"),
-        "w.yaml:1: no valid YAML: expected `key: value`, or more indentation"
+        "w.yaml:1: not valid YAML: expected `key: value`, or more indentation"
     );
     assert_eq!(told("- a"), "w.yaml:1: the file is not a mapping");
     assert_eq!(

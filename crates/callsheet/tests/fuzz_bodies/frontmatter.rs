@@ -102,7 +102,7 @@ fn assert_body(template: &Template, text: &str) {
     assert_eq!(strip(body), body);
     let whole = normalised(text);
     let whole = strip(whole.strip_prefix('\u{feff}').unwrap_or(&whole)).to_owned();
-    assert!(whole.ends_with(body), "the body is no end of the file");
+    assert!(whole.ends_with(body), "the body is not the end of the file");
     if !whole.starts_with("---") {
         assert_eq!(body, whole);
     }

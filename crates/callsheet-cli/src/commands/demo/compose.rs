@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use callsheet::Composition;
 use callsheet_run::document::document;
 use callsheet_run::git;
-use callsheet_run::sandbox::Place;
+use callsheet_run::sandbox::WorkingDirectory;
 use callsheet_store::{Id, RunKind};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use super::{demo_files, heading, own_project, say, write_files};
 use crate::commands::exec::{Errand, Texts};
 use crate::commands::init::{set_up, settings};
 use crate::failure::Failure;
-use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, tell};
+use crate::options::{BudgetArgs, Composed, InputArgs, Keeping, report_losses_and_events};
 use crate::output::{Look, Output, Talk, write_file};
 use crate::project::Project;
 use crate::settings::FILE;
@@ -142,7 +142,7 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
         step.show(number + 1, &mut composed.composition, out)?;
         if let Some(seal) = composed.seal {
             let sealed = store::seal(&project, seal)?;
-            sealed.tell(out);
+            sealed.print(out);
             ids.push(sealed.id);
         }
         say(out, "\n")?;
@@ -151,14 +151,14 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
     let steps = kept::steps(&project, ids[ATTEMPTS.0], ids[ATTEMPTS.1])?;
     for (number, step) in (STEPS.len() + 1..).zip(&steps) {
         let heading = heading(&format!("{number}. {}", step.title));
-        say(out, &told(&heading, &step.command, &step.text))?;
+        say(out, &step_text(&heading, &step.command, &step.text))?;
         say(out, "\n")?;
     }
     let run = self::run_agent(&project, ids[ATTEMPTS.0], out)?;
     let number = STEPS.len() + steps.len() + 1;
     let heading = heading(&format!("{number}. The first attempt, handed to an agent"));
     let facts = crate::run::facts(&run);
-    say(out, &told(&heading, EXEC, &facts))?;
+    say(out, &step_text(&heading, EXEC, &facts))?;
     say(out, WHAT_IT_SAID)?;
     if out.json {
         let root = folder.display().to_string();
@@ -179,7 +179,7 @@ pub(super) fn run(folder: &Path, out: Output) -> Result<ExitCode, Failure> {
 fn run_agent(project: &Project, sealed: Id, out: Output) -> Result<Value, Failure> {
     let opened = store::open(project)?;
     let (_, seal) = opened.sealed(sealed.as_str())?;
-    let sandbox = sandbox::of(project, Place::Project)?;
+    let sandbox = sandbox::of(project, WorkingDirectory::Project)?;
     let runners = project.runners();
     let mut runner = runners.resolve("demo", project.root(), sandbox.is_some())?;
     let errand = Errand {
@@ -236,8 +236,8 @@ impl Step {
         let heading = heading(&format!("{number}. {}", self.title));
         let table = report::table(&composition.manifest);
         let result = format!("{}\n\n{}", composition.plain().trim_end(), table.trim_end());
-        say(out, &told(&heading, self.command, &result))?;
-        tell(
+        say(out, &step_text(&heading, self.command, &result))?;
+        report_losses_and_events(
             composition,
             None,
             Output {
@@ -249,7 +249,7 @@ impl Step {
 }
 
 /// Returns a step as it is told: what it is about, the command, and what that gives.
-fn told(heading: &str, command: &str, result: &str) -> String {
+fn step_text(heading: &str, command: &str, result: &str) -> String {
     let command = Look::Dim.on(&format!("$ {command}"));
     let result = result.trim_end();
     format!("{heading}\n{command}\n\n{result}\n")

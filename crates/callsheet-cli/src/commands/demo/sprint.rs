@@ -116,23 +116,23 @@ fn is_as_played(document: &Value) -> bool {
 fn summary(document: &Value, is_as_played: bool) -> String {
     let table = report::table(document);
     let mut text = format!("\n{table}{}", report::total(document));
-    let told: Vec<(String, String)> = report::stories(document)
+    let rows: Vec<(String, String)> = report::stories(document)
         .flat_map(|story| {
             let key = word(&story["story"]);
-            let told = happened(story, is_as_played).into_iter();
-            told.map(move |line| (key.clone(), line))
+            let rows = happened(story, is_as_played).into_iter();
+            rows.map(move |line| (key.clone(), line))
         })
         .collect();
-    if !told.is_empty() {
+    if !rows.is_empty() {
         text.push_str(&format!("\n{}\n", heading("What happened on the way")));
-        text.push_str(&lines(&told));
+        text.push_str(&lines(&rows));
     }
     text
 }
 
 /// Returns what is worth telling about a story.
 fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
-    let mut told = violations(story);
+    let mut rows = violations(story);
     let reviews = phases(story).filter(|phase| phase["phase"] == "code-review");
     let found: Vec<String> = reviews
         .filter_map(|review| match review["severity"].as_str()? {
@@ -144,7 +144,7 @@ fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
         })
         .collect();
     if found.len() > 1 {
-        told.push(format!("code review {}", found.join(", then ")));
+        rows.push(format!("code review {}", found.join(", then ")));
     }
     let outcome = word(&story["outcome"]);
     let reason = match word(&story["reason"]) {
@@ -155,10 +155,10 @@ fn happened(story: &Value, is_as_played: bool) -> Vec<String> {
         "done" => {}
         // The sprint ended before the story did, and has said why.
         "open" => {}
-        _ if is_as_played => told.push(format!("{outcome} on purpose{reason}")),
-        _ => told.push(format!("{outcome}{reason}")),
+        _ if is_as_played => rows.push(format!("{outcome} on purpose{reason}")),
+        _ => rows.push(format!("{outcome}{reason}")),
     }
-    told
+    rows
 }
 
 /// Returns what agents changed of a story and may not, and whether the next try took it back.

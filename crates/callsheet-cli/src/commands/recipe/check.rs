@@ -67,7 +67,7 @@ fn findings(recipe: &Recipe, home: &str) -> Vec<String> {
             if !fields.is_empty() && !known {
                 let line = when.line();
                 let known = fields.join("`, `");
-                findings.push(format!("{home}/recipe.toml:{line}: `{name}` in the condition is no field of the input (`{known}`)"));
+                findings.push(format!("{home}/recipe.toml:{line}: `{name}` in the condition is not a field of the input (`{known}`)"));
             }
         }
     }
@@ -103,7 +103,7 @@ fn sample(project: &Project, recipe: &Recipe, out: Output) -> Result<Option<Stri
         ErrorKind::BadInput => error.at(path.as_str(), None),
         _ => error,
     });
-    // What is not there yet, or has not changed, is no mistake of the recipe.
+    // What is not there yet, or has not changed, is not a mistake of the recipe.
     let of_project = [
         ErrorKind::Unreadable,
         ErrorKind::NoChange,
@@ -156,6 +156,6 @@ fn sample_text(root: &Root, name: &str, path: &str) -> Result<Option<String>, St
         return Ok(None);
     }
     let bytes = root.read(path).map_err(|refusal| refusal.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "no UTF-8 text".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
     Ok(Some(text))
 }

@@ -52,10 +52,12 @@ pub(super) fn write(
     out: Output,
 ) -> Result<String, Failure> {
     if !is_name(name) || name.split('/').any(|word| word.starts_with('.')) {
-        return Err(Failure::input(format!("`{name}` is no name for a recipe")));
+        return Err(Failure::input(format!(
+            "`{name}` is not a valid name for a recipe"
+        )));
     }
     if Described::named(name).is_some() {
-        let detail = format!("`{name}` is no name for a recipe");
+        let detail = format!("`{name}` is not a valid name for a recipe");
         return Err(Failure::input(detail).hint(format!(
             "`callsheet schema {name}` prints the schema of a file; choose another name"
         )));

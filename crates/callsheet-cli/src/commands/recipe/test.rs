@@ -57,7 +57,7 @@ pub(super) fn test(
         for case in cases {
             let ran = run(&root, name, &case, recipe, update)?;
             if !out.json {
-                out.text(&told(&ran))?;
+                out.text(&case_text(&ran))?;
             }
             all.push(ran);
         }
@@ -98,7 +98,7 @@ fn run(
 ) -> Result<Ran, Failure> {
     let bytes = root.read(path);
     let bytes = bytes.map_err(|refusal| unread(path, &refusal.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| unread(path, "no UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| unread(path, "not UTF-8 text"))?;
     let mut ran = Ran {
         recipe: name.to_owned(),
         name: stem(path).to_owned(),
@@ -115,7 +115,7 @@ fn run(
             return Ok(ran);
         }
         Err(error) => {
-            // A name in it may hold line breaks, and is no line of ours.
+            // A name in it may hold line breaks, and is not a line of ours.
             ran.differences = vec![one_line(&error.to_string())];
             return Ok(ran);
         }
@@ -180,7 +180,7 @@ fn stem(path: &str) -> &str {
 }
 
 /// Returns what is said of a case: one line, and where it differs the lines that do.
-fn told(ran: &Ran) -> String {
+fn case_text(ran: &Ran) -> String {
     let name = one_line(&format!("{}/{}", ran.recipe, ran.name));
     let word = match (ran.updated, ran.differences.is_empty()) {
         (true, _) => "updated",

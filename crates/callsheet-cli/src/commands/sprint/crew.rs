@@ -9,7 +9,7 @@ use callsheet::sprint::{
     EarlierFinding, Epics, Folders, Phase, PhaseLimits, PhaseOrder, PhasePaths, story_context,
 };
 use callsheet_run::drive::Live;
-use callsheet_run::sandbox::Place;
+use callsheet_run::sandbox::WorkingDirectory;
 use callsheet_run::sprint::{BoardFile, Brief, Briefed, Crew, Layout};
 use callsheet_run::{Interrupts, Resolved, RunError};
 
@@ -204,11 +204,11 @@ impl ProgramCrew<'_> {
         let seal = composed.seal;
         let seal = seal.ok_or_else(|| Failure::input("nothing was sealed"))?;
         let sealed = self.opened.seal(seal)?;
-        let place = match brief.worktree {
-            Some(_) => Place::Worktree,
-            None => place(project, &self.cast.runner)?,
+        let directory = match brief.worktree {
+            Some(_) => WorkingDirectory::Worktree,
+            None => directory(project, &self.cast.runner)?,
         };
-        let mut runner = resolve_at(project, &self.cast.runner, place)?;
+        let mut runner = resolve_at(project, &self.cast.runner, directory)?;
         if order.model == Model::Review
             && let Some(model) = &self.cast.review_model
         {
@@ -227,7 +227,7 @@ impl ProgramCrew<'_> {
             system: texts.system,
             events: composed.composition.events.clone(),
             script,
-            sandbox: sandbox::of(project, place)?,
+            sandbox: sandbox::of(project, directory)?,
             most: exec::most(project, &runner),
             runner,
         })
@@ -241,21 +241,25 @@ pub(super) fn texts(composed: &Composed) -> Result<Texts, Failure> {
 
 /// Tells where the agents of a sprint work. Those that ask before they do something are put into the sandbox, where they do not
 /// have to ask: nobody is there to answer.
-fn place(project: &Project, name: &str) -> Result<Place, Failure> {
+fn directory(project: &Project, name: &str) -> Result<WorkingDirectory, Failure> {
     let runner = project.runners().resolve(name, project.root(), false)?;
     Ok(if runner.sheet.permissions.is_empty() {
-        Place::Project
+        WorkingDirectory::Project
     } else {
-        Place::Worktree
+        WorkingDirectory::Worktree
     })
 }
 
 fn resolve(project: &Project, name: &str) -> Result<Resolved, Failure> {
-    resolve_at(project, name, place(project, name)?)
+    resolve_at(project, name, directory(project, name)?)
 }
 
-fn resolve_at(project: &Project, name: &str, place: Place) -> Result<Resolved, Failure> {
-    let is_sandboxed = sandbox::of(project, place)?.is_some();
+fn resolve_at(
+    project: &Project,
+    name: &str,
+    directory: WorkingDirectory,
+) -> Result<Resolved, Failure> {
+    let is_sandboxed = sandbox::of(project, directory)?.is_some();
     Ok(project
         .runners()
         .resolve(name, project.root(), is_sandboxed)?)
@@ -267,7 +271,8 @@ impl Crew for ProgramCrew<'_> {
     }
 
     fn writable(&self) -> Result<Option<Vec<PathBuf>>, RunError> {
-        sandbox::of(self.prompts.project, Place::Worktree).map_err(Failure::into_run_error)
+        sandbox::of(self.prompts.project, WorkingDirectory::Worktree)
+            .map_err(Failure::into_run_error)
     }
 
     fn stops(&self) -> usize {
@@ -280,8 +285,8 @@ impl Crew for ProgramCrew<'_> {
         stops
     }
 
-    fn told(&self, batch: &Batch, events: &[Event]) {
-        self.show.told(batch, events);
+    fn recorded(&self, batch: &Batch, events: &[Event]) {
+        self.show.recorded(batch, events);
     }
 
     fn live(&self, action: ActionId, order: &AgentOrder, live: &Live<'_>) {

@@ -59,7 +59,7 @@ impl Show {
         }
     }
 
-    pub(super) fn told(&self, batch: &Batch, events: &[Event]) {
+    pub(super) fn recorded(&self, batch: &Batch, events: &[Event]) {
         let mut state = self.state();
         state.is_parallel = batch.rules().parallel > 1;
         let open: Vec<ActionId> = batch.open().map(|action| action.id).collect();

@@ -40,7 +40,7 @@ impl Cancel {
         let cancelled = opened.store.cancel_task(&opened.project, id).wait()?;
         let already = if cancelled { "" } else { " already" };
         out.say(&format!("task {id} is cancelled{already}"));
-        tell(project, &opened, id, out)
+        print_task(project, &opened, id, out)
     }
 }
 
@@ -91,12 +91,17 @@ impl Depend {
                 out.say(&format!("task {id} depends on {on}"));
             }
         }
-        tell(project, &opened, id, out)
+        print_task(project, &opened, id, out)
     }
 }
 
 /// Prints the document of a task, where a program reads.
-fn tell(project: &Project, opened: &Opened, id: Id, out: Output) -> Result<ExitCode, Failure> {
+fn print_task(
+    project: &Project,
+    opened: &Opened,
+    id: Id,
+    out: Output,
+) -> Result<ExitCode, Failure> {
     if out.json {
         out.document(&tasks::document(&state(project, opened, id)?))?;
     }

@@ -70,14 +70,14 @@ impl Vars {
         };
         for open in &resolved.open {
             let place = place(open.line);
-            let told = format!(
+            let message = format!(
                 "{place}: `{}`: `{}` is left for the run",
                 open.key, open.name
             );
             if self.strict {
-                out.warn(&told);
+                out.warn(&message);
             } else {
-                out.note(&told);
+                out.note(&message);
             }
         }
         for problem in &resolved.problems {

@@ -24,7 +24,7 @@ use std::{io, thread};
 use serde_json::Value;
 
 pub(crate) use http::Request;
-pub(crate) use scenario::{Asked, Edit, Part, Refusal, Scenario};
+pub(crate) use scenario::{Asked, Edit, PhaseScript, Refusal, Scenario};
 
 use http::Stream;
 

@@ -12,7 +12,7 @@ pub(crate) enum Scenario {
     /// It calls a tool that runs a line of shell, and says something when it has the result.
     Command(String),
     /// It does what an agent does in a phase of a sprint, which it finds out from its prompt.
-    Phases(fn(&Asked) -> Part),
+    Phases(fn(&Asked) -> PhaseScript),
     /// It refuses every request.
     Refused(Refusal),
     /// It speaks and never ends.
@@ -65,7 +65,7 @@ impl Asked {
 
 /// What a model does in a phase: a line of shell that it runs first, and what it says at the end.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct PhaseScript {
     pub(crate) command: Option<String>,
     pub(crate) said: String,
 }
@@ -95,9 +95,9 @@ impl Edit {
         let Some((before, after)) = file.split_once('*') else {
             return edit;
         };
-        let told = texts.iter().find_map(|text| text.split_once(before));
+        let named = texts.iter().find_map(|text| text.split_once(before));
         let end = |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric());
-        if let Some((_, rest)) = told {
+        if let Some((_, rest)) = named {
             let name = &rest[..end(rest).unwrap_or(rest.len())];
             edit.file = format!("{before}{name}{after}").into();
         }

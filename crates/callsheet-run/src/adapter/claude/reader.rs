@@ -149,11 +149,11 @@ impl ClaudeReader {
             return AgentEvent::Warning { text };
         };
         let status = fields.status("api_error_status");
-        let told = classify::class(&text, None);
-        let class = match (told, named(name)) {
+        let by_text = classify::class(&text, None);
+        let class = match (by_text, named(name)) {
             // The names do not tell these apart from others.
-            (Class::Context | Class::Quota, _) => told,
-            (Class::Network, _) if status.is_none() => told,
+            (Class::Context | Class::Quota, _) => by_text,
+            (Class::Network, _) if status.is_none() => by_text,
             (_, Some(class)) => class,
             (_, None) => classify::class(&text, status),
         };

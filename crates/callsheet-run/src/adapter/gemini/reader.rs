@@ -232,8 +232,9 @@ impl GeminiReader {
 
 /// Tells whether a tool failed because a policy or a person did not allow it.
 fn denied(error: &Value) -> bool {
-    let told = format!("{} {}", error.string("type"), error.string("message")).to_lowercase();
+    let text_of_error =
+        format!("{} {}", error.string("type"), error.string("message")).to_lowercase();
     ["denied by policy", "policy_violation", "user denied"]
         .iter()
-        .any(|text| told.contains(text))
+        .any(|text| text_of_error.contains(text))
 }

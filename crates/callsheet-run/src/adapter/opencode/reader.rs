@@ -50,14 +50,14 @@ impl Reader for OpencodeReader {
         if let Some((class, resets_at)) = self.error {
             return Verdict::failure(class).until(resets_at);
         }
-        let told = ending.signal.is_none();
+        let is_exit = ending.signal.is_none();
         match self.ended.as_deref() {
-            _ if self.denied && told => Verdict::failure(Class::Denied),
+            _ if self.denied && is_exit => Verdict::failure(Class::Denied),
             Some("stop") if ending.is_clean() => Verdict::success(),
             Some("stop") => Verdict::failure(Class::Unknown),
             // More was to come.
             Some("tool-calls") | None => classify::incomplete(ending),
-            Some("length") if told => Verdict::failure(Class::Request),
+            Some("length") if is_exit => Verdict::failure(Class::Request),
             Some(_) => Verdict::failure(Class::Unknown),
         }
     }

@@ -38,10 +38,10 @@ esac
 
 #[test]
 fn merge_in_a_process_of_its_own() {
-    let Ok(told) = std::env::var(CHILD) else {
+    let Ok(job) = std::env::var(CHILD) else {
         return;
     };
-    let (place, result) = told.split_once('\n').unwrap();
+    let (place, result) = job.split_once('\n').unwrap();
     let user = User::at(place.into());
     fs::write(user.path("child"), std::process::id().to_string()).unwrap();
     merge_now(&user, result);

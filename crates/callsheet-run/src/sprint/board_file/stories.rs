@@ -7,7 +7,7 @@ use callsheet::sprint::check::Seen;
 use callsheet::sprint::story_file::{self, StoryFiles};
 use callsheet::sprint::{Board, Entry, Epics, Status, Word, board};
 
-use super::{BoardFile, below, refused, told};
+use super::{BoardFile, below, board_error, refused};
 use crate::RunError;
 
 impl BoardFile {
@@ -60,7 +60,7 @@ impl BoardFile {
 
     /// Makes the board of a list of stories, with the words of their files.
     pub(super) fn list(&self, text: String) -> Result<Board, RunError> {
-        let listed = board::list(&text, &self.path).map_err(|error| told(&error))?;
+        let listed = board::list(&text, &self.path).map_err(|error| board_error(&error))?;
         let names = self.story_names()?;
         let stories = listed.into_iter().map(|story| {
             let word = match self.story_path(&names, &story.id)? {

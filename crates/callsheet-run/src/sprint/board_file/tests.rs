@@ -50,7 +50,7 @@ impl Disk {
 }
 
 #[test]
-fn the_most_usual_place_wins_and_the_others_are_told() {
+fn the_most_usual_place_wins_and_the_others_are_reported() {
     let disk = Disk::new(&[
         ("sprint-status.yaml", BOARD),
         ("docs/sprint-status.yaml", BOARD),

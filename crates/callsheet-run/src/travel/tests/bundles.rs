@@ -123,7 +123,7 @@ fn a_commit_of_the_base_that_is_missing_is_named() {
     let bytes = a.pack();
     let error = b.unpack(&bytes).unwrap_err();
     let main = a.rev("main").unwrap();
-    insta::assert_snapshot!(told(&world, &error).replace(&main, "[main]"), @"task `t1` builds on commit `[main]` of `main`, which is not in this clone; get it with `git fetch` or `git pull`, then try again");
+    insta::assert_snapshot!(error_text(&world, &error).replace(&main, "[main]"), @"task `t1` builds on commit `[main]` of `main`, which is not in this clone; get it with `git fetch` or `git pull`, then try again");
     assert_eq!(b.refs(), "");
     a.git(&["push", "--quiet", "origin", "main"]);
     b.git(&["fetch", "--quiet"]);

@@ -242,7 +242,7 @@ fn clones_that_publish_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_remote_that_refuses_or_is_gone_is_told() {
+fn a_remote_that_refuses_or_is_gone_is_reported() {
     let world = World::new();
     let a = world.clone("a");
     a.work("one");
@@ -251,13 +251,13 @@ fn a_remote_that_refuses_or_is_gone_is_told() {
     fs::write(&hook, "#!/bin/sh\necho 'ask Bob first' >&2\nexit 1\n").unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let error = a.publish(true).unwrap_err();
-    insta::assert_snapshot!(told(&world, &error), @"`git push` failed with exit code 1: `refs/callsheet/runs/r1`: [remote rejected] (pre-receive hook declined); remote: ask Bob first");
+    insta::assert_snapshot!(error_text(&world, &error), @"`git push` failed with exit code 1: `refs/callsheet/runs/r1`: [remote rejected] (pre-receive hook declined); remote: ask Bob first");
     assert_eq!(world.remote_refs(), "");
     fs::rename(world.user.path("remote.git"), world.user.path("gone")).unwrap();
     let error = a.publish(true).unwrap_err();
-    insta::assert_snapshot!(told(&world, &error), @"`git ls-remote` failed with exit code 128: fatal: '/home/../remote.git' does not appear to be a git repository");
+    insta::assert_snapshot!(error_text(&world, &error), @"`git ls-remote` failed with exit code 128: fatal: '/home/../remote.git' does not appear to be a git repository");
     let error = a.bring().unwrap_err();
-    insta::assert_snapshot!(told(&world, &error), @"`git ls-remote` failed with exit code 128: fatal: '/home/../remote.git' does not appear to be a git repository");
+    insta::assert_snapshot!(error_text(&world, &error), @"`git ls-remote` failed with exit code 128: fatal: '/home/../remote.git' does not appear to be a git repository");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_remote_with_bad_objects_is_refused() {
     a.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &bad]);
     a.publish(true).unwrap();
     let error = b.bring().unwrap_err();
-    insta::assert_snapshot!(told(&world, &error).replace(&bad, "[bad]"), @"`git fetch` failed with exit code 128: error: object [bad]: missingEmail: invalid author/committer line - missing email");
+    insta::assert_snapshot!(error_text(&world, &error).replace(&bad, "[bad]"), @"`git fetch` failed with exit code 128: error: object [bad]: missingEmail: invalid author/committer line - missing email");
     assert_eq!(b.refs(), "");
     a.git(&["push", "--quiet", "origin", &format!(":{BRANCH}")]);
     let blob = a.git(&["rev-parse", "main:a.txt"]);
@@ -279,6 +279,6 @@ fn a_remote_with_bad_objects_is_refused() {
         &format!("{blob}:refs/callsheet/runs/r1"),
     ]);
     let error = b.bring().unwrap_err();
-    insta::assert_snapshot!(told(&world, &error), @"refs of task `t1` on remote `origin` are not commits");
+    insta::assert_snapshot!(error_text(&world, &error), @"refs of task `t1` on remote `origin` are not commits");
     assert_eq!(b.refs(), "");
 }

@@ -96,10 +96,10 @@ fn a_worktree_that_an_agent_has_bent_is_left_alone() {
         "refs/heads/main",
     ]);
     let error = b.bring().unwrap_err();
-    insta::assert_snapshot!(told(&world, &error), @"`refs/heads/callsheet/task-t1` is a symbolic ref; delete it with `git symbolic-ref --delete refs/heads/callsheet/task-t1`");
+    insta::assert_snapshot!(error_text(&world, &error), @"`refs/heads/callsheet/task-t1` is a symbolic ref; delete it with `git symbolic-ref --delete refs/heads/callsheet/task-t1`");
     assert_eq!(
-        told(&world, &b.publish(true).unwrap_err()),
-        told(&world, &error)
+        error_text(&world, &b.publish(true).unwrap_err()),
+        error_text(&world, &error)
     );
     assert_eq!(b.rev("refs/heads/main"), main);
 }

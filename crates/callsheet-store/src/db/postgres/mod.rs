@@ -4,12 +4,12 @@
 //! transactions see each other, and when a commit counts is set here.
 
 mod codec;
-mod fault;
+mod connection;
+mod error;
 mod schema;
 mod threads;
 mod tls;
 mod watch;
-mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use tokio_postgres::Statement;
 
-use self::fault::{Fault, told};
-use self::wire::{Trouble, Wire};
+use self::connection::{Connection, ConnectionError};
+use self::error::{TransactionError, store_error};
 use super::{Dialect, Row, Tx, Value};
 use crate::StoreError;
 use crate::location::{Durability, Server};
 
-pub(crate) use threads::{Link, work};
+pub(crate) use threads::{Pool, work};
 pub(crate) use watch::watch;
 
 /// The clock of the server, in milliseconds since 1970; it goes on within a transaction.
@@ -55,7 +55,7 @@ const STATEMENTS: usize = 256;
 
 /// A connection and what was prepared on it.
 struct Session {
-    wire: Wire,
+    connection: Connection,
     statements: HashMap<String, Statement>,
     store: Arc<str>,
     server: Server,
@@ -77,11 +77,11 @@ struct Found {
 }
 
 impl Session {
-    fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, Trouble> {
-        let wire = Wire::connect(server)?;
-        let rows = wire.texts(LOOK)?;
+    fn connect(server: &Server, store: &Arc<str>, busy: Duration) -> Result<Self, ConnectionError> {
+        let connection = Connection::connect(server)?;
+        let rows = connection.texts(LOOK)?;
         let found = Found::read(rows.first().map_or(&[], Vec::as_slice), server.durability());
-        wire.batch(&format!(
+        connection.batch(&format!(
             "set search_path = {}, pg_temp; set synchronous_commit = {}; set lock_timeout = {}; \
             set statement_timeout = {}; {NOTICE}",
             server.schema(),
@@ -90,7 +90,7 @@ impl Session {
             server.answer_limit().as_millis(),
         ))?;
         Ok(Self {
-            wire,
+            connection,
             statements: HashMap::new(),
             store: Arc::clone(store),
             server: server.clone(),
@@ -130,7 +130,7 @@ impl Session {
         &mut self,
         writes: bool,
         work: &mut dyn FnMut(&mut dyn Tx) -> Result<(), StoreError>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TransactionError> {
         // Writers lock what they read and have to see what others have committed. A read sees one state of the store,
         // however many queries it makes.
         let begin = if writes {
@@ -138,61 +138,63 @@ impl Session {
         } else {
             "begin isolation level repeatable read read only"
         };
-        let begun = self.wire.batch(begin);
-        begun.map_err(|trouble| Fault::at_begin(&self.store, &trouble))?;
-        let limit = self.wire.limit();
+        let begun = self.connection.batch(begin);
+        begun.map_err(|failure| TransactionError::at_begin(&self.store, &failure))?;
+        let limit = self.connection.limit();
         let mut step = Step {
-            wire: &self.wire,
+            connection: &self.connection,
             statements: &mut self.statements,
             store: &self.store,
-            fault: None,
+            failed: None,
         };
         let verdict = work(&mut step);
-        let fault = step.fault;
-        self.wire.set_limit(limit);
-        match (verdict, fault) {
+        let failed = step.failed;
+        self.connection.set_limit(limit);
+        match (verdict, failed) {
             (Ok(()), _) => {
                 // Whatever a trigger has set meanwhile: a commit waits for the disk.
                 let commit = format!(
                     "set local synchronous_commit = {}; commit",
                     self.found.commit
                 );
-                self.wire.batch(&commit).map_err(|trouble| {
-                    let fault = Fault::new(&self.store, &trouble);
+                self.connection.batch(&commit).map_err(|failure| {
+                    let error = TransactionError::new(&self.store, &failure);
                     self.roll_back();
-                    fault
+                    error
                 })
             }
-            (Err(error), fault) => {
+            (Err(error), failed) => {
                 self.roll_back();
-                Err(fault.unwrap_or_else(|| Fault::of_work(error)))
+                Err(failed.unwrap_or_else(|| TransactionError::of_work(error)))
             }
         }
     }
 
     fn roll_back(&self) {
         // If this fails the connection is lost, which ends the transaction as well.
-        let _ = self.wire.batch("rollback");
+        let _ = self.connection.batch("rollback");
     }
 
     /// Returns the transactions of others that somebody may wait for.
     fn holders(&self) -> Option<Vec<String>> {
-        let rows = self.wire.texts(HOLDERS).ok()?;
+        let rows = self.connection.texts(HOLDERS).ok()?;
         Some(rows.into_iter().flatten().collect())
     }
 
     /// Makes room that removed rows took usable again.
     fn vacuum(&self, tables: &[&str]) -> Result<(), StoreError> {
-        let limit = self.wire.limit();
+        let limit = self.connection.limit();
         let unhurried = limit.saturating_mul(UNHURRIED);
-        self.wire.set_limit(unhurried);
-        let told = |trouble| told(&self.store, &trouble);
+        self.connection.set_limit(unhurried);
+        let failed = |failure| store_error(&self.store, &failure);
         let set = |limit: Duration| format!("set statement_timeout = {}", limit.as_millis());
-        self.wire.batch(&set(unhurried)).map_err(told)?;
-        let vacuumed = self.wire.batch(&format!("vacuum {}", tables.join(", ")));
-        self.wire.batch(&set(limit)).map_err(told)?;
-        self.wire.set_limit(limit);
-        vacuumed.map_err(told)
+        self.connection.batch(&set(unhurried)).map_err(failed)?;
+        let vacuumed = self
+            .connection
+            .batch(&format!("vacuum {}", tables.join(", ")));
+        self.connection.batch(&set(limit)).map_err(failed)?;
+        self.connection.set_limit(limit);
+        vacuumed.map_err(failed)
     }
 }
 
@@ -224,32 +226,32 @@ impl Found {
 
 /// A transaction on a connection.
 struct Step<'s> {
-    wire: &'s Wire,
+    connection: &'s Connection,
     statements: &'s mut HashMap<String, Statement>,
     store: &'s Arc<str>,
     /// What the server said of the first statement that failed.
-    fault: Option<Fault>,
+    failed: Option<TransactionError>,
 }
 
 impl Step<'_> {
-    fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
+    fn prepared(&mut self, sql: &str) -> Result<Statement, ConnectionError> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
         if self.statements.len() >= STATEMENTS {
             self.statements.clear();
         }
-        let statement = self.wire.prepare(sql)?;
+        let statement = self.connection.prepare(sql)?;
         self.statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
     /// Keeps what the server said, because whoever runs the job may want to try again.
-    fn told(&mut self, trouble: &Trouble) -> StoreError {
-        let fault = Fault::new(self.store, trouble);
-        let told = StoreError::from(fault.clone());
-        self.fault.get_or_insert(fault);
-        told
+    fn store_error(&mut self, failure: &ConnectionError) -> StoreError {
+        let failed = TransactionError::new(self.store, failure);
+        let error = StoreError::from(failed.clone());
+        self.failed.get_or_insert(failed);
+        error
     }
 }
 
@@ -284,8 +286,8 @@ impl Tx for Step<'_> {
         check(values)?;
         let changed = self
             .prepared(sql)
-            .and_then(|statement| self.wire.query(&statement, values, |_| Ok(true)));
-        changed.map_err(|trouble| self.told(&trouble))
+            .and_then(|statement| self.connection.query(&statement, values, |_| Ok(true)));
+        changed.map_err(|failure| self.store_error(&failure))
     }
 
     fn each(
@@ -298,7 +300,7 @@ impl Tx for Step<'_> {
         let store = Arc::clone(self.store);
         let mut refused = None;
         let walked = self.prepared(sql).and_then(|statement| {
-            self.wire.query(&statement, values, |row| {
+            self.connection.query(&statement, values, |row| {
                 let values = (0..row.len())
                     .map(|at| row.try_get::<_, Value<'static>>(at))
                     .collect::<Result<_, _>>()?;
@@ -306,18 +308,18 @@ impl Tx for Step<'_> {
                 Ok(refused.is_none())
             })
         });
-        walked.map_err(|trouble| self.told(&trouble))?;
+        walked.map_err(|failure| self.store_error(&failure))?;
         refused.map_or(Ok(()), Err)
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        let done = self.wire.batch(sql);
-        done.map_err(|trouble| self.told(&trouble))
+        let done = self.connection.batch(sql);
+        done.map_err(|failure| self.store_error(&failure))
     }
 
     fn unhurried(&mut self) -> Result<(), StoreError> {
-        let limit = self.wire.limit().saturating_mul(UNHURRIED);
-        self.wire.set_limit(limit);
+        let limit = self.connection.limit().saturating_mul(UNHURRIED);
+        self.connection.set_limit(limit);
         self.batch(&format!(
             "set local statement_timeout = {}",
             limit.as_millis()

@@ -5,7 +5,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::fault::seconds;
+use super::error::seconds;
 use super::{Session, UNHURRIED};
 use crate::StoreError;
 use crate::db::{Row, Tx, migrate};

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::fault::{Remedy, told};
-use super::wire::Trouble;
-use super::{Fault, Session};
+use super::connection::ConnectionError;
+use super::error::{Remedy, store_error};
+use super::{Session, TransactionError};
 use crate::StoreError;
 use crate::db::{Job, Queue};
 use crate::location::Server;
@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The longest pause between two tries.
 const LONGEST: Duration = Duration::from_millis(250);
 
-/// The way to a server, and the connections that nobody uses at this moment.
+/// A connection pool: the server, and the connections that nobody uses at this moment.
 #[derive(Clone)]
-pub(crate) struct Link {
+pub(crate) struct Pool {
     server: Server,
     store: Arc<str>,
     busy: Duration,
@@ -33,7 +33,7 @@ pub(crate) struct Link {
     idle: Arc<Mutex<Vec<Session>>>,
 }
 
-impl Link {
+impl Pool {
     /// Names a server; `busy` is how long to wait for others who write.
     pub(crate) fn new(server: &Server, store: &Arc<str>, busy: Duration, writes: bool) -> Self {
         Self {
@@ -72,11 +72,11 @@ impl Link {
         let mut tries = 0;
         loop {
             match self.try_dial() {
-                Err(trouble) if trouble.is_crowded() && since.elapsed() < PATIENCE => {
+                Err(failure) if failure.is_crowded() && since.elapsed() < PATIENCE => {
                     tries += 1;
                     pause(tries);
                 }
-                Err(trouble) => return Err(told(&self.store, &trouble)),
+                Err(failure) => return Err(store_error(&self.store, &failure)),
                 Ok(session) => {
                     session.refuse_encoding()?;
                     session.refuse_weak(self.writes)?;
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// Makes a connection of its own, if the server takes it at once.
-    pub(super) fn try_dial(&self) -> Result<Session, Trouble> {
+    pub(super) fn try_dial(&self) -> Result<Session, ConnectionError> {
         Session::connect(&self.server, &self.store, self.busy)
     }
 
@@ -98,13 +98,13 @@ impl Link {
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
         match idle {
-            Some(session) if !session.wire.is_lost() => Ok(session),
+            Some(session) if !session.connection.is_lost() => Ok(session),
             _ => self.dial(),
         }
     }
 
     fn give_back(&self, session: Session) {
-        if !session.wire.is_lost() {
+        if !session.connection.is_lost() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.push(session);
         }
@@ -112,21 +112,21 @@ impl Link {
 }
 
 /// Does jobs until the queue ends.
-pub(crate) fn work(link: &Link, queue: &Queue) {
+pub(crate) fn work(pool: &Pool, queue: &Queue) {
     while let Some(jobs) = queue.take(1) {
         for mut job in jobs {
             let mut session = None;
-            let verdict = settle(link, &mut session, job.as_mut());
+            let verdict = settle(pool, &mut session, job.as_mut());
             if let Some(session) = session {
-                link.give_back(session);
+                pool.give_back(session);
             }
             job.done(verdict);
         }
     }
-    link.hang_up();
+    pool.hang_up();
 }
 
-fn settle(link: &Link, session: &mut Option<Session>, job: &mut dyn Job) -> Result<(), StoreError> {
+fn settle(pool: &Pool, session: &mut Option<Session>, job: &mut dyn Job) -> Result<(), StoreError> {
     let since = Instant::now();
     let mut tries = 0;
     let mut holders = None;
@@ -134,33 +134,33 @@ fn settle(link: &Link, session: &mut Option<Session>, job: &mut dyn Job) -> Resu
         tries += 1;
         let open = match session {
             Some(open) => open,
-            None => session.insert(link.connect()?),
+            None => session.insert(pool.connect()?),
         };
-        let fault = match open.transact(job.writes(), &mut |tx| job.run(tx)) {
+        let error = match open.transact(job.writes(), &mut |tx| job.run(tx)) {
             Ok(()) => return Ok(()),
-            Err(fault) => fault,
+            Err(error) => error,
         };
-        if open.wire.is_lost() {
+        if open.connection.is_lost() {
             *session = None;
         }
-        let helps = match fault.remedy() {
+        let helps = match error.remedy() {
             Remedy::Wait if since.elapsed() < PATIENCE => {
                 is_passed_on(session.as_ref(), &mut holders)
             }
-            _ => tries < TRIES && helps(&fault, session),
+            _ => tries < TRIES && helps(&error, session),
         };
         if !helps {
-            return Err(fault.given_up(&link.store, since.elapsed(), tries));
+            return Err(error.given_up(&pool.store, since.elapsed(), tries));
         }
-        if fault.remedy() == Remedy::Repeat {
+        if error.remedy() == Remedy::Repeat {
             pause(tries);
         }
     }
 }
 
 /// Applies a remedy and tells whether there is one.
-fn helps(fault: &Fault, session: &mut Option<Session>) -> bool {
-    match fault.remedy() {
+fn helps(error: &TransactionError, session: &mut Option<Session>) -> bool {
+    match error.remedy() {
         Remedy::None | Remedy::Wait => return false,
         Remedy::Repeat => {}
         Remedy::Prepare => {

@@ -216,7 +216,7 @@ pub(super) fn is_handshake(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Returns what went wrong while encryption was set up, in our words.
-pub(super) fn words(error: &tokio_postgres::Error) -> String {
+pub(super) fn error_text(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error);
     let by_rustls = cause
         .and_then(|cause| cause.downcast_ref::<io::Error>())

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Link, Session};
-use crate::db::Stop;
+use super::{Pool, Session};
+use crate::db::Shutdown;
 
 /// How long to listen before looking for the sign.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -12,30 +12,33 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ANYWAY: Duration = Duration::from_secs(2);
 
 /// Calls `changed` whenever there may be news on a channel, until the sign.
-pub(crate) fn watch(link: &Link, channel: &str, stop: &Stop, changed: &dyn Fn()) {
-    while !stop.within(Duration::ZERO) {
-        let listening = link.try_dial().ok().and_then(|session| {
-            session.wire.batch(&format!("listen {channel}")).ok()?;
+pub(crate) fn watch(pool: &Pool, channel: &str, shutdown: &Shutdown, changed: &dyn Fn()) {
+    while !shutdown.within(Duration::ZERO) {
+        let listening = pool.try_dial().ok().and_then(|session| {
+            session
+                .connection
+                .batch(&format!("listen {channel}"))
+                .ok()?;
             Some(session)
         });
         // What came before we listened is news as well; and whoever reads while the server is gone hears why.
         changed();
         match listening {
-            Some(session) => listen(session, stop, changed),
+            Some(session) => listen(session, shutdown, changed),
             None => {
-                stop.within(PAUSE);
+                shutdown.within(PAUSE);
             }
         }
     }
 }
 
 /// Listens until the connection is lost or the sign is given.
-fn listen(mut session: Session, stop: &Stop, changed: &dyn Fn()) {
-    let mut told = Instant::now();
-    while !stop.within(Duration::ZERO) && !session.wire.is_lost() {
-        if session.wire.hear(PAUSE) || told.elapsed() >= ANYWAY {
+fn listen(mut session: Session, shutdown: &Shutdown, changed: &dyn Fn()) {
+    let mut last = Instant::now();
+    while !shutdown.within(Duration::ZERO) && !session.connection.is_lost() {
+        if session.connection.hear(PAUSE) || last.elapsed() >= ANYWAY {
             changed();
-            told = Instant::now();
+            last = Instant::now();
         }
     }
 }

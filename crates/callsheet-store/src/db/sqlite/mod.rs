@@ -1,13 +1,13 @@
 //! SQLite: one thread writes, a few read, and each commit is on the disk before anybody hears of it.
 
-mod fault;
-mod log;
+mod error;
+mod leftovers;
 mod open;
 mod reserve;
 mod state;
 mod threads;
-mod traces;
 mod vacuum;
+mod wal;
 mod watch;
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql};
 
-use self::fault::told;
+use self::error::store_error;
 use super::{Dialect, Row, Tx, Value, migrate};
 use crate::StoreError;
 
@@ -33,16 +33,18 @@ struct Session<'c> {
 impl<'c> Session<'c> {
     /// Prepares a statement, or takes the one that was prepared before, and gives it its values.
     fn bound(&self, sql: &str, values: &[Value<'_>]) -> Result<CachedStatement<'c>, StoreError> {
-        let told = |error| told(self.store, &error);
+        let failed = |error| store_error(self.store, &error);
         let mut statement = self
             .connection
             .prepare_cached(&numbered(sql))
-            .map_err(told)?;
+            .map_err(failed)?;
         for (number, value) in (1..).zip(values) {
             if let Value::Text(text) = value {
                 refuse_nul(text)?;
             }
-            statement.raw_bind_parameter(number, value).map_err(told)?;
+            statement
+                .raw_bind_parameter(number, value)
+                .map_err(failed)?;
         }
         Ok(statement)
     }
@@ -61,7 +63,7 @@ pub(super) fn in_memory<T>(
     work: impl FnOnce(&mut dyn Tx) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let store: Arc<str> = "a new store".into();
-    let connection = Connection::open_in_memory().map_err(|error| told(&store, &error))?;
+    let connection = Connection::open_in_memory().map_err(|error| store_error(&store, &error))?;
     work(&mut Session {
         connection: &connection,
         store: &store,
@@ -103,7 +105,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// Reads one value. Text that is no UTF-8 comes out as bytes, which nobody takes for a text.
+/// Reads one value. Text that is not UTF-8 comes out as bytes, which nobody takes for a text.
 fn value(found: ValueRef<'_>) -> Value<'static> {
     match found {
         ValueRef::Null => Value::Null,
@@ -134,7 +136,7 @@ impl Tx for Session<'_> {
         let mut statement = self.bound(sql, values)?;
         let changed = statement
             .raw_execute()
-            .map_err(|error| told(self.store, &error))?;
+            .map_err(|error| store_error(self.store, &error))?;
         Ok(changed as u64)
     }
 
@@ -147,11 +149,14 @@ impl Tx for Session<'_> {
         let mut statement = self.bound(sql, values)?;
         let columns = statement.column_count();
         let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(|error| told(self.store, &error))? {
+        while let Some(row) = rows
+            .next()
+            .map_err(|error| store_error(self.store, &error))?
+        {
             let values = (0..columns)
                 .map(|at| row.get_ref(at).map(value))
                 .collect::<Result<_, _>>()
-                .map_err(|error| told(self.store, &error))?;
+                .map_err(|error| store_error(self.store, &error))?;
             take(Row::new(self.store, values))?;
         }
         Ok(())
@@ -160,7 +165,7 @@ impl Tx for Session<'_> {
     fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
         self.connection
             .execute_batch(sql)
-            .map_err(|error| told(self.store, &error))
+            .map_err(|error| store_error(self.store, &error))
     }
 
     fn unhurried(&mut self) -> Result<(), StoreError> {

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::{is_busy, is_closed_to_us, is_full, told};
+use super::error::{is_busy, is_closed_to_us, is_full, store_error};
+use super::leftovers::{FileUse, beside, lost};
 use super::state::{APPLICATION, State, configure, state};
-use super::traces::{User, beside, lost};
 use super::{Session, reserve};
 use crate::StoreError;
 use crate::db::migrate::{self, KNOWN};
@@ -38,11 +38,11 @@ pub(crate) struct File {
     /// Whether the room that is kept for collecting is to be used.
     collects: bool,
     /// As long as anybody has this, what is beside the file is in use.
-    _user: Arc<User>,
+    _user: Arc<FileUse>,
 }
 
 /// A connection that only reads.
-pub(super) struct Reader {
+pub(super) struct ReadConnection {
     pub(super) connection: Connection,
     /// What the file looked like, where SQLite was told that nobody changes it.
     frozen: Option<Stamp>,
@@ -65,7 +65,7 @@ impl File {
             store: Arc::clone(store),
             busy,
             collects: false,
-            _user: Arc::new(User::begin(path, store)?),
+            _user: Arc::new(FileUse::begin(path, store)?),
         })
     }
 
@@ -120,8 +120,8 @@ impl File {
         self.refuse_lost(was_there, &found)?;
         if found.schema == 0 {
             // What is removed gives its room back to the disk; only a file without any table can be told so.
-            let told = connection.execute_batch("pragma auto_vacuum = incremental");
-            told.map_err(failed)?;
+            let set = connection.execute_batch("pragma auto_vacuum = incremental");
+            set.map_err(failed)?;
         }
         if connection.is_readonly("main").map_err(failed)? {
             return Err(StoreError::unavailable(
@@ -138,12 +138,12 @@ impl File {
     }
 
     /// Opens the file for reading, as its schema is.
-    pub(super) fn reader(&self) -> Result<Reader, StoreError> {
+    pub(super) fn reader(&self) -> Result<ReadConnection, StoreError> {
         if let Err(error) = fs::metadata(&self.path) {
             return Err(match error.kind() {
                 ErrorKind::NotFound => StoreError::unknown("store", &*self.store),
                 _ => {
-                    let why = format!("cannot be opened: {}", words(&error));
+                    let why = format!("cannot be opened: {}", error_text(&error));
                     StoreError::unavailable(&self.store, why)
                 }
             });
@@ -159,20 +159,20 @@ impl File {
             Ok(found) => {
                 found.refuse(&self.store)?;
                 self.refuse_lost(was_there, &found)?;
-                Ok(Reader {
+                Ok(ReadConnection {
                     connection,
                     frozen: None,
                 })
             }
             Err(error) if is_closed_to_us(&error) => self.frozen_reader(&error),
-            Err(error) => Err(told(&self.store, &error)),
+            Err(error) => Err(store_error(&self.store, &error)),
         }
     }
 
     /// Opens a file in a folder that we cannot write, where SQLite finds no room for what readers share.
     ///
     /// That is right only as long as nobody writes, so it is checked around every use.
-    fn frozen_reader(&self, first: &rusqlite::Error) -> Result<Reader, StoreError> {
+    fn frozen_reader(&self, first: &rusqlite::Error) -> Result<ReadConnection, StoreError> {
         let stamp = self.stamp();
         if stamp.log > 0 {
             let cause = if is_full(first) {
@@ -188,7 +188,7 @@ impl File {
         let connection = self.connect(Path::new(&uri), flags)?;
         let found = state(&connection).map_err(|_| self.cannot_open(first))?;
         found.refuse(&self.store)?;
-        Ok(Reader {
+        Ok(ReadConnection {
             connection,
             frozen: Some(stamp),
         })
@@ -228,7 +228,7 @@ impl File {
     }
 
     /// Tells whether a connection still shows what is in the file.
-    pub(super) fn is_current(&self, reader: &Reader) -> bool {
+    pub(super) fn is_current(&self, reader: &ReadConnection) -> bool {
         reader
             .frozen
             .as_ref()
@@ -275,7 +275,7 @@ impl File {
     }
 
     fn migrate(&self, connection: &Connection) -> Result<(), StoreError> {
-        let failed = |error: rusqlite::Error| told(&self.store, &error);
+        let failed = |error: rusqlite::Error| store_error(&self.store, &error);
         if self.state(connection)?.schema == KNOWN {
             return Ok(());
         }
@@ -311,7 +311,7 @@ impl File {
         }
         make_folder(folder).map_err(|error| {
             let folder = folder.display();
-            let why = format!("needs the folder `{folder}`: {}", words(&error));
+            let why = format!("needs the folder `{folder}`: {}", error_text(&error));
             StoreError::unavailable(&self.store, why)
         })
     }
@@ -319,10 +319,10 @@ impl File {
     /// Says why the file cannot be opened, as far as the system tells.
     fn cannot_open(&self, error: &rusqlite::Error) -> StoreError {
         if !is_closed_to_us(error) || is_full(error) {
-            return told(&self.store, error);
+            return store_error(&self.store, error);
         }
         let why = match fs::File::open(&self.path) {
-            Err(error) => words(&error),
+            Err(error) => error_text(&error),
             Ok(_) => "its folder is read-only".to_owned(),
         };
         StoreError::unavailable(&self.store, format!("cannot be opened: {why}"))
@@ -355,7 +355,7 @@ fn uri(path: &Path) -> String {
 }
 
 /// Returns what the system says, in lower case and without its number.
-fn words(error: &std::io::Error) -> String {
+fn error_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     text.to_lowercase()

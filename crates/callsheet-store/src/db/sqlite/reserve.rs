@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::traces::beside;
+use super::leftovers::beside;
 use crate::folder::{private_file, sync_folder};
 
 /// How the name of the file ends.

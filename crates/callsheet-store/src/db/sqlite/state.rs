@@ -31,14 +31,14 @@ impl State {
     pub(super) fn refuse(&self, store: &str) -> Result<(), StoreError> {
         let is_new = self.application == 0 && self.schema == 0 && self.tables == 0;
         if self.application != APPLICATION && !is_new {
-            let why = "this file is no database of Callsheet";
+            let why = "this file is not a database of Callsheet";
             return Err(StoreError::damaged(store, why));
         }
         migrate::refuse_unknown(store, self.schema)
     }
 }
 
-/// Reads what a file says of itself; the first look at it, which fails if it is no database.
+/// Reads what a file says of itself; the first look at it, which fails if it is not a database.
 pub(super) fn state(connection: &Connection) -> rusqlite::Result<State> {
     // One look: another process may bring the file to its schema at this moment.
     let sql = "select a.application_id, v.user_version, (select count(*) from sqlite_schema) \

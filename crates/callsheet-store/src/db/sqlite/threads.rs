@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::fault::{is_busy, told};
-use super::open::Reader;
+use super::error::{is_busy, store_error};
+use super::open::ReadConnection;
 use super::watch::version_of;
 use super::{File, Session};
 use crate::StoreError;
@@ -49,7 +49,7 @@ impl Writer {
         let connection = file.writer()?;
         // It waits for others in its own way, and only for a transaction to begin.
         let waits = connection.busy_timeout(Duration::ZERO);
-        waits.map_err(|error| told(file.store(), &error))?;
+        waits.map_err(|error| store_error(file.store(), &error))?;
         Ok(Self { connection, file })
     }
 
@@ -100,14 +100,14 @@ impl Writer {
             let begun = execute(&self.connection, "begin immediate");
             let error = match begun {
                 Err(error) if is_busy(&error) => error,
-                other => return other.map_err(|error| told(self.file.store(), &error)),
+                other => return other.map_err(|error| store_error(self.file.store(), &error)),
             };
             let seen = || (Instant::now(), version_of(&self.connection));
             let (since, version) = *waiting.get_or_insert_with(seen);
             if since.elapsed() >= self.file.busy() {
                 let now = seen();
                 if now.1 == version {
-                    return Err(told(self.file.store(), &error));
+                    return Err(store_error(self.file.store(), &error));
                 }
                 waiting = Some(now);
             }
@@ -137,7 +137,7 @@ impl Writer {
 
     fn broken(&self, error: StoreError) -> Lost {
         if !self.connection.is_autocommit() {
-            // If this fails as well, so will the next begin, which is told then.
+            // If this fails as well, so will the next begin, which is reported then.
             let _ = self.run("rollback");
         }
         Lost::Later(error)
@@ -160,7 +160,11 @@ pub(crate) fn read(file: &File, queue: &Queue) {
 }
 
 /// Runs one job on a connection that shows what is in the file.
-fn look(file: &File, reader: &mut Option<Reader>, job: &mut dyn Job) -> Result<(), StoreError> {
+fn look(
+    file: &File,
+    reader: &mut Option<ReadConnection>,
+    job: &mut dyn Job,
+) -> Result<(), StoreError> {
     for _ in 0..REPEATS {
         if reader.as_ref().is_some_and(|open| !file.is_current(open)) {
             *reader = None;
@@ -190,7 +194,7 @@ fn snapshot(connection: &Connection, file: &File, job: &mut dyn Job) -> Result<(
 }
 
 fn run(connection: &Connection, store: &str, sql: &str) -> Result<(), StoreError> {
-    execute(connection, sql).map_err(|error| told(store, &error))
+    execute(connection, sql).map_err(|error| store_error(store, &error))
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::{is_busy, is_full, told};
+use super::error::{is_busy, is_full, store_error};
 use super::open::File;
 use crate::StoreError;
 
@@ -19,7 +19,7 @@ impl File {
         let connection = self.connect(self.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let given = match give_back(&connection) {
             Err(error) if is_busy(&error) || is_full(&error) => Ok(()),
-            done => done.map_err(|error| told(self.store(), &error)),
+            done => done.map_err(|error| store_error(self.store(), &error)),
         };
         self.keep_reserve();
         given

@@ -9,7 +9,7 @@ use crate::Location;
 
 /// Reads a URL with nothing around it.
 fn server(url: &str) -> Result<Server, StoreError> {
-    Server::new(url, Origin::User, &Surroundings::default())
+    Server::new(url, Origin::User, &Environment::default())
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn what_a_seal_has_no_room_for_is_not_read() {
     assert_eq!(
         text("b").unwrap(),
         "12345678",
-        "what is no text is not kept"
+        "what is not text is not kept"
     );
     assert!(disk.check_size().is_ok());
     assert_eq!(reason(text("c")), Reason::TooLarge);

@@ -54,30 +54,30 @@ fn a_header_that_is_no_mapping_is_text() {
     for (header, problem) in [
         (
             "name: [unclosed",
-            "f.md:2: the frontmatter is no valid YAML: `[` has no `]`",
+            "f.md:2: the frontmatter is not valid YAML: `[` has no `]`",
         ),
         (
             "description: Foo: bar",
-            "f.md:2: the frontmatter is no valid YAML: `:` cannot stand here; put a text with `: ` in quotes",
+            "f.md:2: the frontmatter is not valid YAML: `:` cannot stand here; put a text with `: ` in quotes",
         ),
         (
             "name: {{x}}",
-            "f.md:2: the frontmatter is no valid YAML: a key is not plain text",
+            "f.md:2: the frontmatter is not valid YAML: a key is not plain text",
         ),
         (
             "a: b\nname: !!python/object:os.x 1",
-            "f.md:3: the frontmatter is no valid YAML: the tag `!!python/object:os.x` is not known",
+            "f.md:3: the frontmatter is not valid YAML: the tag `!!python/object:os.x` is not known",
         ),
         (
             "name: t\n--- extra",
-            "f.md:3: the frontmatter is no valid YAML: a second document begins here (`---`); only one is read",
+            "f.md:3: the frontmatter is not valid YAML: a second document begins here (`---`); only one is read",
         ),
         (
             "name: t\n...\nx",
-            "f.md:4: the frontmatter is no valid YAML: a second document begins here (`---`); only one is read",
+            "f.md:4: the frontmatter is not valid YAML: a second document begins here (`---`); only one is read",
         ),
-        ("Hello", "f.md:2: the frontmatter is no mapping"),
-        ("\n- a", "f.md:3: the frontmatter is no mapping"),
+        ("Hello", "f.md:2: the frontmatter is not a mapping"),
+        ("\n- a", "f.md:3: the frontmatter is not a mapping"),
     ] {
         let text = format!("---\n{header}\n---\nB");
         let (template, problems) = parse(&text);
@@ -151,7 +151,7 @@ fn names_are_taken_as_written() {
         (template.name.as_str(), template.category.as_str()),
         ("f", "c")
     );
-    assert_eq!(problems, ["f.md:3: `name` is no plain text"]);
+    assert_eq!(problems, ["f.md:3: `name` is not plain text"]);
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn fields_of_another_shape_are_left_out() {
     assert_eq!(
         problems,
         [
-            "f.md:5: `version` is no plain text",
+            "f.md:5: `version` is not plain text",
             "f.md:4: `engine` is `plain` or `jinja`, not `perl`",
-            "f.md:2: `variables` is no list",
+            "f.md:2: `variables` is not a list",
         ]
     );
 }
@@ -249,8 +249,8 @@ fn hostile_headers_are_refused_quickly() {
         assert_eq!(template.name, "f");
         assert_eq!(problems.len(), 1);
         assert!(
-            problems[0].ends_with("no valid YAML: too large or too deeply nested")
-                || problems[0].ends_with("no valid YAML: nested more than 32 levels deep"),
+            problems[0].ends_with("not valid YAML: too large or too deeply nested")
+                || problems[0].ends_with("not valid YAML: nested more than 32 levels deep"),
             "{problems:?}"
         );
     }
@@ -260,7 +260,7 @@ fn hostile_headers_are_refused_quickly() {
     assert_eq!(problems.len(), 1, "{problems:?}");
     let (_, problems) = parse("---\na: &a [*a]\n---\nB");
     assert!(
-        problems[0].starts_with("f.md:2: the frontmatter is no valid YAML: "),
+        problems[0].starts_with("f.md:2: the frontmatter is not valid YAML: "),
         "{problems:?}"
     );
 }

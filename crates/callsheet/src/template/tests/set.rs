@@ -25,7 +25,7 @@ fn only_markdown_counts_and_files_are_sorted_by_bytes() {
     assert_eq!(names, [".h", "README", "b", "é"]);
     assert_eq!(
         lines(set.diagnostics()),
-        ["bad.md: no valid UTF-8 at byte 2"]
+        ["bad.md: not valid UTF-8 at byte 2"]
     );
     assert_eq!(set.diagnostics()[0].kind, DiagnosticKind::Unreadable);
 }
@@ -91,7 +91,7 @@ fn the_upper_layer_wins_by_name() {
     assert_eq!(
         lines(both.diagnostics()),
         [
-            "bad.md:2: the frontmatter is no mapping",
+            "bad.md:2: the frontmatter is not a mapping",
             "gone.md: permission denied"
         ]
     );
@@ -173,9 +173,9 @@ fn the_check_tells_file_and_line() {
             "j.md:6: `c` is declared and never used",
             "j.md:9: no template named `gone`",
             "plain.md:4: `b` is declared and never used",
-            "plain.md:8: `{{ }}` is no placeholder and stays as it is",
+            "plain.md:8: `{{ }}` is not a placeholder and stays as it is",
             "plain.md:8: `{{c}}` is not declared and stays as it is",
-            "plain.md:9: `{{ {{a}} }}` is no placeholder and stays as it is",
+            "plain.md:9: `{{ {{a}} }}` is not a placeholder and stays as it is",
             "plain.md:10: `{{d}}` is not declared and stays as it is",
             "syntax.md:5: syntax error: unexpected end of block, expected in",
         ]

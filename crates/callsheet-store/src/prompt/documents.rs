@@ -1,7 +1,7 @@
-//! Units: the four documents of a prompt in one, kept as a delta against the unit of a prompt like it.
+//! The four documents of a prompt, joined and kept as a delta against those of a prompt like it.
 //!
-//! Its base is a body, which may be a delta against an older one itself. That a unit is the
-//! sealed one is not told here, but by its seal.
+//! The base is a body, which may be a delta against an older one itself. Nothing here proves that they are the sealed ones;
+//! the seal does.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use callsheet::Fingerprint;
 use callsheet::seal::DOCUMENTS;
 
 use super::SealedPrompt;
-use crate::body::{self, Base, NewBody, SlotName, Slots};
+use crate::body::{self, Base, BaseName, DeltaBases, NewBody};
 use crate::db::{Row, Tx};
 use crate::project::Project;
 use crate::{StoreError, pack};
@@ -26,31 +26,31 @@ const BETWEEN: u8 = 0xff;
 /// So many kinds of prompts that one recipe makes have a base each.
 const KINDS: usize = 3;
 
-/// Keeps the documents of a prompt; a unit that resembles none becomes the base of those to come.
+/// Keeps the documents of a prompt; those that resemble none become the base of those to come.
 pub(super) fn put(
     tx: &mut dyn Tx,
     project: &Project,
     prompt: &SealedPrompt,
     documents: &[String; 4],
 ) -> Result<(), StoreError> {
-    let unit = documents.each_ref().map(String::as_bytes).join(&BETWEEN);
-    let packed = |base: &[u8]| pack::against(&unit, &hinted(base, prompt));
-    let alone = LazyCell::new(|| pack::alone(&unit));
-    let slots = Slots {
+    let joined = documents.each_ref().map(String::as_bytes).join(&BETWEEN);
+    let packed = |base: &[u8]| pack::against(&joined, &hinted(base, prompt));
+    let alone = LazyCell::new(|| pack::alone(&joined));
+    let bases = DeltaBases {
         project: project.key,
     };
-    let name = |kind: usize| SlotName::of(&format!("documents of {} {kind}", prompt.recipe));
-    let names: [SlotName; KINDS] = std::array::from_fn(name);
+    let name = |kind: usize| BaseName::of(&format!("documents of {} {kind}", prompt.recipe));
+    let names: [BaseName; KINDS] = std::array::from_fn(name);
     let (mut free, mut far) = (None, Vec::new());
     for name in names {
-        let Some(base) = slots.bases(tx, &[name])?.remove(&name) else {
+        let Some(base) = bases.bases(tx, &[name])?.remove(&name) else {
             free = free.or(Some(name));
             continue;
         };
         let packed = packed(&base.text);
         if base.is_near(packed.len(), || alone.len()) {
-            slots.note(tx, (name, &base), packed.len())?;
-            return insert(tx, prompt, base.key, (unit.len(), packed));
+            bases.note(tx, (name, &base), packed.len())?;
+            return insert(tx, prompt, base.key, (joined.len(), packed));
         }
         far.push((packed.len(), name, base));
     }
@@ -62,9 +62,9 @@ pub(super) fn put(
             (free.unwrap_or(names[any]), None)
         }
     };
-    let base = put_base(tx, last, (&unit, &alone))?;
-    slots.set(tx, &BTreeMap::from([(name, base)]))?;
-    insert(tx, prompt, base, (unit.len(), pack::prefix()))
+    let base = put_base(tx, last, (&joined, &alone))?;
+    bases.set(tx, &BTreeMap::from([(name, base)]))?;
+    insert(tx, prompt, base, (joined.len(), pack::prefix()))
 }
 
 fn insert(
@@ -79,14 +79,14 @@ fn insert(
     Ok(())
 }
 
-/// Keeps a unit as the base of those to come, itself a delta against the whole unit that the last base is one against.
+/// Keeps joined documents as the base of those to come, as a delta against the whole ones that the last base is one against.
 fn put_base(
     tx: &mut dyn Tx,
     last: Option<Base>,
-    (unit, alone): (&[u8], &[u8]),
+    (joined, alone): (&[u8], &[u8]),
 ) -> Result<i64, StoreError> {
     let whole = match last {
-        // A damaged one is left alone, and told by whoever verifies.
+        // A damaged one is left alone, and reported by `verify`.
         Some(Base {
             whole: Some(key), ..
         }) => match body::get_key(tx, key) {
@@ -97,14 +97,14 @@ fn put_base(
         Some(last) => Some((last.key, last.text)),
         None => None,
     };
-    // Where little is left of the whole unit, a new one soon pays.
-    let whole = whole.filter(|(_, text)| pack::against(unit, text).len() <= alone.len() / 3);
-    let name = Fingerprint::of(unit);
+    // Where little of the whole documents is left, new ones soon pay.
+    let whole = whole.filter(|(_, text)| pack::against(joined, text).len() <= alone.len() / 3);
+    let name = Fingerprint::of(joined);
     if let Some(key) = body::find(tx, name)? {
         return Ok(key);
     }
     let whole = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
-    let packed = NewBody::new(name, unit, alone.to_vec(), whole);
+    let packed = NewBody::new(name, joined, alone.to_vec(), whole);
     let keys = body::insert(tx, vec![packed])?;
     keys.get(&name)
         .copied()
@@ -116,9 +116,9 @@ fn hinted(base: &[u8], prompt: &SealedPrompt) -> Vec<u8> {
     [base, prompt.fingerprint.to_string().as_bytes()].concat()
 }
 
-/// The bases of units, each unpacked once.
+/// The bases of documents, each unpacked once.
 #[derive(Default)]
-pub(super) struct Bases {
+pub(super) struct UnpackedBases {
     texts: BTreeMap<i64, Arc<Vec<u8>>>,
     bytes: usize,
 }
@@ -126,7 +126,7 @@ pub(super) struct Bases {
 /// So many bytes are kept for the next prompt.
 const MOST_BYTES: usize = 16 << 20;
 
-impl Bases {
+impl UnpackedBases {
     /// Returns the documents of a prompt, or what of them is not in order.
     pub(super) fn documents(
         &mut self,
@@ -136,14 +136,14 @@ impl Bases {
         let Some(row) = tx.first(READ, &[prompt.key.into()])? else {
             return Ok(Err("its documents are not there".to_owned()));
         };
-        match self.unit(tx, prompt, &row) {
-            Ok(unit) => Ok(split(&unit)),
+        match self.joined(tx, prompt, &row) {
+            Ok(joined) => Ok(split(&joined)),
             Err(StoreError::Damaged { why, .. }) => Ok(Err(format!("its documents: {why}"))),
             Err(other) => Err(other),
         }
     }
 
-    fn unit(
+    fn joined(
         &mut self,
         tx: &mut dyn Tx,
         prompt: &SealedPrompt,
@@ -151,12 +151,12 @@ impl Bases {
     ) -> Result<Vec<u8>, StoreError> {
         let (base, packed) = (self.get(tx, row.int(0)?)?, row.bytes(2)?);
         // Long ones are not copied more often than it takes.
-        let unit = if pack::is_prefix(packed) {
+        let joined = if pack::is_prefix(packed) {
             pack::unpack(packed, row.int(1)?, &base)
         } else {
             pack::unpack(packed, row.int(1)?, &hinted(&base, prompt))
         };
-        unit.map_err(|why| row.damaged(why))
+        joined.map_err(|why| row.damaged(why))
     }
 
     fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<Vec<u8>>, StoreError> {
@@ -173,9 +173,9 @@ impl Bases {
     }
 }
 
-/// Takes a unit apart.
-fn split(unit: &[u8]) -> Result<[String; 4], String> {
-    let documents: Vec<&[u8]> = unit.split(|byte| *byte == BETWEEN).collect();
+/// Takes joined documents apart.
+fn split(joined: &[u8]) -> Result<[String; 4], String> {
+    let documents: Vec<&[u8]> = joined.split(|byte| *byte == BETWEEN).collect();
     let count = documents.len();
     let documents: [&[u8]; 4] = documents.try_into().map_err(|_| {
         format!(
@@ -185,7 +185,7 @@ fn split(unit: &[u8]) -> Result<[String; 4], String> {
     })?;
     let mut texts = <[String; 4]>::default();
     for ((name, document), text) in DOCUMENTS.iter().zip(documents).zip(&mut texts) {
-        let read = str::from_utf8(document).map_err(|_| format!("{name}: it is no UTF-8"))?;
+        let read = str::from_utf8(document).map_err(|_| format!("{name}: it is not UTF-8"))?;
         read.clone_into(text);
     }
     Ok(texts)
@@ -196,16 +196,16 @@ mod tests {
     use super::split;
 
     #[test]
-    fn a_unit_has_four_texts() {
+    fn joined_documents_are_four_texts() {
         let read = split(b"{}\xff\xff[\"\xc3\xa9\"]\xff1");
         let wanted = ["{}", "", "[\"\u{e9}\"]", "1"].map(str::to_owned);
         assert_eq!(read, Ok(wanted));
-        let why = |unit: &[u8]| split(unit).unwrap_err();
+        let why = |joined: &[u8]| split(joined).unwrap_err();
         assert_eq!(why(b""), "its documents: they are 1 and not 4");
         assert_eq!(
             why(b"\xff\xff\xff\xff"),
             "its documents: they are 5 and not 4"
         );
-        assert_eq!(why(b"\xff\xff\xc3\xff"), "layout: it is no UTF-8");
+        assert_eq!(why(b"\xff\xff\xc3\xff"), "layout: it is not UTF-8");
     }
 }

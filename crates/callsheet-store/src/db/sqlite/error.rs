@@ -1,17 +1,17 @@
-//! What SQLite complains about, in our words.
+//! Errors of SQLite, in our words.
 
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
 /// Returns the error for people of something that SQLite refused.
-pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
+pub(super) fn store_error(store: &str, error: &rusqlite::Error) -> StoreError {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            return StoreError::damaged(store, "this file is no database of Callsheet");
+            return StoreError::damaged(store, "this file is not a database of Callsheet");
         }
         Some(ErrorCode::DatabaseCorrupt) => {
-            let why = format!("the database is damaged: {}", words(error));
+            let why = format!("the database is damaged: {}", error_text(error));
             return StoreError::damaged(store, why);
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -20,16 +20,16 @@ pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
         _ if is_full(error) => "cannot be written: the disk is full".to_owned(),
         Some(ErrorCode::ReadOnly) => "cannot be written: it is read-only".to_owned(),
         Some(ErrorCode::CannotOpen) => "cannot be opened".to_owned(),
-        Some(ErrorCode::SystemIoFailure) => format!("cannot be used: {}", words(error)),
+        Some(ErrorCode::SystemIoFailure) => format!("cannot be used: {}", error_text(error)),
         Some(ErrorCode::OutOfMemory) => "cannot be used: there is no memory left".to_owned(),
         Some(ErrorCode::TooBig) => {
             return StoreError::refused("a value is larger than the store can keep");
         }
         Some(ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
-            format!("does not permit this: {}", words(error))
+            format!("does not permit this: {}", error_text(error))
         }
         _ => {
-            let why = format!("a rule of the schema does not hold: {}", words(error));
+            let why = format!("a rule of the schema does not hold: {}", error_text(error));
             return StoreError::damaged(store, why);
         }
     };
@@ -37,7 +37,7 @@ pub(super) fn told(store: &str, error: &rusqlite::Error) -> StoreError {
 }
 
 /// Returns what SQLite says, on one line.
-fn words(error: &rusqlite::Error) -> String {
+fn error_text(error: &rusqlite::Error) -> String {
     error.to_string().replace('\n', " ")
 }
 

@@ -1,7 +1,8 @@
-//! Lines: the prompts of one project and recipe, in the order in which they were sealed.
+//! Series: the prompts of one project and recipe, in the order in which they were sealed.
 //!
-//! One prompt of a line is much like the next. So what it carries is noted as spans, from the first prompt of the line that
-//! carries it to the last without one in between that does not, and sealing one more mostly moves their ends.
+//! One prompt of a series is much like the next. So a text or a source is not linked to each prompt but to a span of them: from the
+//! first prompt that carries it to the last, with none in between that does not. Sealing one more prompt mostly moves the ends
+//! of spans.
 
 use std::collections::BTreeSet;
 
@@ -12,46 +13,46 @@ use crate::project::Project;
 /// How many rows one statement is about.
 const ROWS: usize = 100;
 
-const FIND: &str = "insert into line (project, recipe, last) values ($1, $2, 0) \
-    on conflict (project, recipe) do update set last = line.last returning key, last";
+const FIND: &str = "insert into series (project, recipe, last) values ($1, $2, 0) \
+    on conflict (project, recipe) do update set last = series.last returning key, last";
 
-const GO_ON: &str = "update line set last = $2 where key = $1";
+const GO_ON: &str = "update series set last = $2 where key = $1";
 
-/// A line, with which nobody else goes on meanwhile.
+/// A series, to which nobody else adds a prompt meanwhile.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct Series {
     pub(super) key: i64,
     /// The newest prompt that it has had.
     last: i64,
 }
 
-/// What is noted about lines.
+/// What the prompts of a series are linked to.
 #[derive(Clone, Copy)]
-pub(super) enum Noted {
+pub(super) enum Link {
     /// Texts in these roles.
-    Part(i64),
+    Text(i64),
     /// Sources.
     Source,
 }
 
-impl Noted {
+impl Link {
     fn table(self) -> &'static str {
         match self {
-            Self::Part(_) => "part",
+            Self::Text(_) => "prompt_body",
             Self::Source => "prompt_source",
         }
     }
 
     fn column(self) -> &'static str {
         match self {
-            Self::Part(_) => "body",
+            Self::Text(_) => "body",
             Self::Source => "source",
         }
     }
 }
 
-impl Line {
-    /// Returns the line of a project and recipe.
+impl Series {
+    /// Returns the series of a project and recipe.
     pub(super) fn of(tx: &mut dyn Tx, project: &Project, recipe: &str) -> Result<Self, StoreError> {
         let row = tx.first(FIND, &[project.key.into(), recipe.into()])?;
         let missing = || StoreError::damaged(tx.store(), "a new row has no key");
@@ -62,7 +63,7 @@ impl Line {
         })
     }
 
-    /// Notes the next prompt.
+    /// Adds a prompt to the end.
     pub(super) fn go_on(self, tx: &mut dyn Tx, prompt: i64) -> Result<(), StoreError> {
         tx.execute(GO_ON, &[self.key.into(), prompt.into()])?;
         Ok(())
@@ -73,10 +74,10 @@ impl Line {
         self,
         tx: &mut dyn Tx,
         prompt: i64,
-        noted: Noted,
+        link: Link,
         keys: &[i64],
     ) -> Result<Vec<i64>, StoreError> {
-        let (table, column) = (noted.table(), noted.column());
+        let (table, column) = (link.table(), link.column());
         let mut rest: BTreeSet<i64> = keys.iter().copied().collect();
         if self.last == 0 {
             // The first prompt of a line has none before it.
@@ -84,14 +85,14 @@ impl Line {
         }
         let mut values: Vec<Value<'_>> = vec![prompt.into(), self.key.into(), self.last.into()];
         let mut roles = "";
-        if let Noted::Part(these) = noted {
+        if let Link::Text(these) = link {
             values.push(these.into());
             roles = " and roles = $4";
         }
         let keys = keys.iter().map(|key| (*key).into());
         let moved = query_in(tx, &values, keys, |list| {
             format!(
-                "update {table} set last = $1 where line = $2 and last = $3{roles} and {column} in {list} returning {column}"
+                "update {table} set last = $1 where series = $2 and last = $3{roles} and {column} in {list} returning {column}"
             )
         })?;
         for row in moved {
@@ -105,26 +106,26 @@ impl Line {
         self,
         tx: &mut dyn Tx,
         prompt: i64,
-        noted: Noted,
+        link: Link,
         keys: &[i64],
     ) -> Result<(), StoreError> {
-        let (table, column) = (noted.table(), noted.column());
+        let (table, column) = (link.table(), link.column());
         for keys in keys.chunks(ROWS) {
             let row = |key: &i64| -> Vec<Value<'static>> {
                 let span = [*key, self.key, prompt, prompt];
-                let roles = match noted {
-                    Noted::Part(roles) => Some(roles),
-                    Noted::Source => None,
+                let roles = match link {
+                    Link::Text(roles) => Some(roles),
+                    Link::Source => None,
                 };
                 span.into_iter().chain(roles).map(Into::into).collect()
             };
             let rows: Vec<Vec<Value<'_>>> = keys.iter().map(row).collect();
-            let roles = match noted {
-                Noted::Part(_) => ", roles",
-                Noted::Source => "",
+            let roles = match link {
+                Link::Text(_) => ", roles",
+                Link::Source => "",
             };
             let sql = format!(
-                "insert into {table} ({column}, line, first, last{roles}) values {}",
+                "insert into {table} ({column}, series, first, last{roles}) values {}",
                 groups(rows.len(), rows[0].len())
             );
             tx.execute(&sql, &rows.concat())?;

@@ -17,13 +17,13 @@ use crate::prompts;
 const SERVER: &str = "CALLSHEET_TEST_POSTGRES";
 
 /// Where a test keeps its store.
-pub(crate) struct Place {
+pub(crate) struct TestStore {
     text: String,
     folder: TempDir,
     server: Option<String>,
 }
 
-impl Place {
+impl TestStore {
     /// Makes a place for a file.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestStore {
     fn drop(&mut self) {
         if let Some(server) = &self.server {
             let name = self.text.rsplit_once('/').unwrap().1;

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use callsheet_store::{Access, Location, Store, StoreError, Wait};
 
-use crate::place::{Place, assert_gapless, event, findings, seqs};
-use crate::process::{Part, Process};
+use crate::process::{Assignment, Process};
 use crate::prompts;
+use crate::test_store::{TestStore, assert_gapless, event, findings, seqs};
 
 /// How many events a store has that is left behind.
 const EVENTS: usize = 9;
 
 /// Stores something and stays until it is killed or told to go.
-pub(crate) fn hold_part(part: &Part) {
-    let store = part.open();
+pub(crate) fn hold_job(assignment: &Assignment) {
+    let store = assignment.open();
     let project = store.project("demo").wait().unwrap();
     prompts::seal(&store, &project, "A task.");
     for number in 1..EVENTS {
@@ -23,19 +23,19 @@ pub(crate) fn hold_part(part: &Part) {
             .wait()
             .unwrap();
     }
-    part.say("stored");
-    part.wait();
+    assignment.say("stored");
+    assignment.wait();
 }
 
 /// A store whose writer was killed, so that all of it is in its log.
 struct Left {
-    place: Place,
+    place: TestStore,
     copies: std::cell::Cell<usize>,
 }
 
 impl Left {
     fn new() -> Self {
-        let place = Place::sqlite();
+        let place = TestStore::sqlite();
         let mut writer = Process::start("hold", &place, "");
         assert_eq!(writer.hear().as_deref(), Some("stored"));
         writer.kill();
@@ -105,7 +105,7 @@ fn a_killed_writer_leaves_a_whole_store() {
     fs::remove_file(beside(&file, "-shm")).unwrap();
     fs::remove_file(beside(&file, "-reserve")).unwrap();
     assert_whole(&file);
-    // What a writer was about to write when it was killed is no damage.
+    // What a writer was about to write when it was killed is not damage.
     let file = left.copy();
     let mut log = fs::read(beside(&file, "-wal")).unwrap();
     let frame = log[32..32 + 24 + 4096].to_vec();
@@ -123,10 +123,10 @@ fn a_killed_writer_leaves_a_whole_store() {
 }
 
 #[test]
-fn a_damaged_log_is_told() {
+fn a_damaged_log_is_reported() {
     let left = Left::new();
     let log = fs::read(beside(&left.place.file(), "-wal")).unwrap();
-    let told = "its log `callsheet.db-wal` is damaged";
+    let message = "its log `callsheet.db-wal` is damaged";
     let damaged = |log: Option<&[u8]>, index: bool| {
         let file = left.copy();
         match log {
@@ -136,7 +136,7 @@ fn a_damaged_log_is_told() {
         if !index {
             fs::remove_file(beside(&file, "-shm")).unwrap();
         }
-        assert_refused(&file, told);
+        assert_refused(&file, message);
     };
     let flipped = |at: usize| {
         let mut log = log.clone();
@@ -172,7 +172,7 @@ fn a_damaged_log_is_told() {
 }
 
 #[test]
-fn a_database_that_is_gone_or_empty_is_told() {
+fn a_database_that_is_gone_or_empty_is_reported() {
     let left = Left::new();
     // With everything beside it, and after it was closed well.
     for is_closed in [false, true] {
@@ -206,7 +206,7 @@ fn a_database_that_is_gone_or_empty_is_told() {
 
 #[test]
 fn a_store_in_use_is_not_taken_for_a_damaged_one() {
-    let place = Place::sqlite();
+    let place = TestStore::sqlite();
     let mut holder = Process::start("hold", &place, "");
     assert_eq!(holder.hear().as_deref(), Some("stored"));
     let others: Vec<_> = (0..4)

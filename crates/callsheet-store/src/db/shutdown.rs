@@ -1,23 +1,23 @@
-//! A sign by which a thread that only waits learns that it is over.
+//! The shutdown signal for threads that only wait.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Down until it is given, and then up for good.
+/// Not given at first, and then given for good.
 #[derive(Default)]
-pub(crate) struct Stop {
+pub(crate) struct Shutdown {
     given: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Stop {
-    /// Gives the sign.
+impl Shutdown {
+    /// Gives the signal.
     pub(crate) fn give(&self) {
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the sign and tells whether it has come.
+    /// Waits for the signal and tells whether it was given.
     pub(crate) fn within(&self, time: Duration) -> bool {
         let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self

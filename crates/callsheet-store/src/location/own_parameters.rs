@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::address::Params;
+use super::url::Params;
 use crate::StoreError;
 
 /// How long a server may take for one statement where the URL does not say.
@@ -13,7 +13,7 @@ const SCHEMA: &str = "callsheet";
 
 /// What a URL says that only this program understands.
 #[derive(Clone)]
-pub(super) struct Ours {
+pub(super) struct OwnParameters {
     pub(super) schema: String,
     pub(super) durability: Durability,
     pub(super) answer: Duration,
@@ -28,10 +28,10 @@ pub(crate) enum Durability {
     Server,
 }
 
-impl Ours {
+impl OwnParameters {
     /// Takes the parameters that are ours.
     pub(super) fn take(params: &mut Params) -> Result<Self, StoreError> {
-        let mut ours = Self {
+        let mut own_parameters = Self {
             schema: SCHEMA.to_owned(),
             durability: Durability::Full,
             answer: ANSWER_TIMEOUT,
@@ -41,9 +41,9 @@ impl Ours {
                 continue;
             };
             let taken = match name {
-                "schema" => ours.set_schema(&value),
-                "durability" => ours.set_durability(&value),
-                _ => ours.set_answer(&value),
+                "schema" => own_parameters.set_schema(&value),
+                "durability" => own_parameters.set_durability(&value),
+                _ => own_parameters.set_answer(&value),
             };
             if taken.is_none() {
                 return Err(StoreError::refused(format!(
@@ -54,7 +54,7 @@ impl Ours {
         if let Some(options) = params.get("options") {
             refuse_options(options)?;
         }
-        Ok(ours)
+        Ok(own_parameters)
     }
 
     fn set_schema(&mut self, name: &str) -> Option<()> {

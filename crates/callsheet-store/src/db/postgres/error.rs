@@ -1,4 +1,4 @@
-//! What a server complains about, in our words, and whether trying again helps.
+//! Errors of a server, in our words, and whether trying again helps.
 //!
 //! The texts are those of the server and of the client library; neither knows how to print a password.
 
@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::wire::Trouble;
+use super::connection::ConnectionError;
 use crate::StoreError;
 use crate::location::cause;
 
 /// Why a transaction failed.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
+pub(super) struct TransactionError {
     error: StoreError,
     remedy: Remedy,
 }
@@ -34,10 +34,10 @@ pub(super) enum Remedy {
     Reconnect,
 }
 
-impl Fault {
+impl TransactionError {
     /// Says what the server complains about.
-    pub(super) fn new(store: &str, trouble: &Trouble) -> Self {
-        let state = trouble.code();
+    pub(super) fn new(store: &str, failure: &ConnectionError) -> Self {
+        let state = failure.code();
         let remedy = if state == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
             || state == Some(&SqlState::T_R_DEADLOCK_DETECTED)
             // Somebody has written the same meanwhile; the next look sees it.
@@ -47,23 +47,23 @@ impl Fault {
         } else if state == Some(&SqlState::LOCK_NOT_AVAILABLE) {
             Remedy::Wait
         } else if state == Some(&SqlState::FEATURE_NOT_SUPPORTED)
-            && trouble.message().contains("cached plan")
+            && failure.message().contains("cached plan")
         {
             Remedy::Prepare
         } else {
             Remedy::None
         };
         Self {
-            error: told(store, trouble),
+            error: store_error(store, failure),
             remedy,
         }
     }
 
     /// Says why a transaction could not even begin.
-    pub(super) fn at_begin(store: &str, trouble: &Trouble) -> Self {
-        let lost = matches!(trouble, Trouble::Said(error) if is_down(error));
+    pub(super) fn at_begin(store: &str, failure: &ConnectionError) -> Self {
+        let lost = matches!(failure, ConnectionError::Said(error) if is_down(error));
         Self {
-            error: told(store, trouble),
+            error: store_error(store, failure),
             remedy: if lost {
                 Remedy::Reconnect
             } else {
@@ -103,13 +103,13 @@ impl Fault {
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
-        fault.error
+impl From<TransactionError> for StoreError {
+    fn from(error: TransactionError) -> Self {
+        error.error
     }
 }
 
-impl Trouble {
+impl ConnectionError {
     /// Returns the code of what the server says.
     fn code(&self) -> Option<&SqlState> {
         match self {
@@ -136,39 +136,39 @@ impl Trouble {
 }
 
 /// Returns the error for people of something that the server or the way to it refused.
-pub(super) fn told(store: &str, trouble: &Trouble) -> StoreError {
-    let error = match trouble {
-        Trouble::Said(error) => error,
-        Trouble::Cancelled(_, limit) => {
-            let why = cancelled(trouble.message(), *limit);
+pub(super) fn store_error(store: &str, failure: &ConnectionError) -> StoreError {
+    let error = match failure {
+        ConnectionError::Said(error) => error,
+        ConnectionError::Cancelled(_, limit) => {
+            let why = cancelled(failure.message(), *limit);
             return StoreError::unavailable(store, why);
         }
-        Trouble::Silent(limit) => {
+        ConnectionError::Silent(limit) => {
             let why = format!("cannot be reached: no answer within {}", seconds(*limit));
             return StoreError::unavailable(store, why);
         }
-        Trouble::Tls(why) => {
+        ConnectionError::Tls(why) => {
             let why = format!("cannot be reached: {why}");
             return StoreError::unavailable(store, why);
         }
-        Trouble::NoPassword(why) => {
+        ConnectionError::NoPassword(why) => {
             let why = match why {
                 Some(why) => format!("asks for a password: {why}"),
                 None => "asks for a password, and there is none: not in the URL, and not in your password file".to_owned(),
             };
             return StoreError::unavailable(store, why);
         }
-        Trouble::System(error) => {
+        ConnectionError::System(error) => {
             let why = format!("cannot be reached: {error}");
             return StoreError::unavailable(store, why);
         }
     };
     let Some(db) = error.as_db_error() else {
         if is_down(error) {
-            let why = format!("cannot be reached: {}", words(error));
+            let why = format!("cannot be reached: {}", error_text(error));
             return StoreError::unavailable(store, why);
         }
-        let why = format!("an answer cannot be understood: {}", words(error));
+        let why = format!("an answer cannot be understood: {}", error_text(error));
         return StoreError::damaged(store, why);
     };
     let said = db.message().replace('\n', " ");
@@ -231,7 +231,7 @@ fn is_down(error: &Error) -> bool {
 }
 
 /// Returns what the library says and why, on one line.
-fn words(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     match error.source() {
         Some(why) => cause(&why),
         None => cause(error),

@@ -1,5 +1,5 @@
-//! What events tell of and what is there: each prompt, run, task, dependency, setting, branch and batch has its event, and
-//! each event has what it tells of.
+//! The state that follows from all events, compared with the rows: each prompt, run, task, dependency, setting, branch and
+//! batch has its event, and each event has its row.
 //!
 //! Events of runs that were imported are not believed: another store has made them.
 
@@ -15,7 +15,7 @@ use crate::mark::digits;
 
 const PROMPTS: &str = "select project, id, seal from prompt";
 
-const LINES: &str = "select project, recipe from line";
+const SERIES: &str = "select project, recipe from series";
 
 const RUNS: &str =
     "select key, id, state, worker, attempt, outcome, records, imported_at, started_at from run";
@@ -37,15 +37,15 @@ type Name = (i64, String);
 /// The number of an event and what it says, if it says so.
 type Said = (i64, Option<String>);
 
-/// What the events of all projects tell of.
+/// What should be there after the events of all projects.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Replayed {
     /// By id, with the seal.
     prompts: BTreeMap<Name, Said>,
     /// By recipe.
-    lines: BTreeMap<Name, Said>,
-    runs: BTreeMap<i64, RunTold>,
-    tasks: BTreeMap<Name, TaskTold>,
+    series: BTreeMap<Name, Said>,
+    runs: BTreeMap<i64, ReplayedRun>,
+    tasks: BTreeMap<Name, ReplayedTask>,
     /// By the ids of both tasks.
     dependencies: BTreeMap<Name, Said>,
     /// By name, with the mark.
@@ -55,9 +55,9 @@ pub(crate) struct Told {
     batches: BTreeMap<Name, Said>,
 }
 
-/// What events tell of a run.
+/// A run as its events say.
 #[derive(Default)]
-struct RunTold {
+struct ReplayedRun {
     id: String,
     seq: i64,
     queued: bool,
@@ -72,8 +72,8 @@ struct RunTold {
     record: i64,
 }
 
-/// What events tell of a task.
-struct TaskTold {
+/// A task as its events say.
+struct ReplayedTask {
     seq: i64,
     /// None where it was imported.
     title: Option<String>,
@@ -96,7 +96,7 @@ fn between(task: &str, on: &str) -> String {
     format!("of task {task} on {on}")
 }
 
-impl Told {
+impl Replayed {
     /// Takes in an event from its row: its project, number, time, kind, payload and run, and further on when that was imported.
     pub(super) fn note(
         &mut self,
@@ -106,8 +106,8 @@ impl Told {
         let (project, seq, kind) = (row.int(0)?, row.int(1)?, row.text(3)?);
         match row.maybe(5, Row::int)? {
             Some(run) if row.maybe(9, Row::int)?.is_some() => {
-                let told = self.runs.entry(run).or_default();
-                told.imported |= kind == "run:imported";
+                let run = self.runs.entry(run).or_default();
+                run.imported |= kind == "run:imported";
             }
             Some(run) => self.runs.entry(run).or_default().note(seq, kind, payload),
             None => self.note_other(project, seq, (kind, payload)),
@@ -122,7 +122,7 @@ impl Told {
         match kind {
             "prompt:sealed" => {
                 put(&mut self.prompts, named("id"), (seq, said("seal")));
-                put(&mut self.lines, named("recipe"), (seq, None));
+                put(&mut self.series, named("recipe"), (seq, None));
             }
             "prompt:collected" => {
                 for id in texts(payload, "ids") {
@@ -154,12 +154,12 @@ impl Told {
             let pair = (project, between(&id, on));
             self.dependencies.insert(pair, (seq, None));
         }
-        let told = TaskTold {
+        let task = ReplayedTask {
             seq,
             title: text(payload, "title"),
             cancelled: false,
         };
-        self.tasks.insert((project, id), told);
+        self.tasks.insert((project, id), task);
     }
 }
 
@@ -167,7 +167,7 @@ fn put(map: &mut BTreeMap<Name, Said>, name: Option<Name>, said: Said) {
     map.extend(name.map(|name| (name, said)));
 }
 
-impl RunTold {
+impl ReplayedRun {
     fn note(&mut self, seq: i64, kind: &str, payload: &Map<String, Json>) {
         self.seq = seq;
         if let Some(id) = text(payload, "run").filter(|_| kind == "run:queued") {
@@ -215,27 +215,27 @@ impl RunTold {
             return Ok(Some("is not where its last event says"));
         }
         let records = row.int(6)?;
-        let cut = self.records.is_some_and(|told| records != told) || records < self.record;
+        let cut = self.records.is_some_and(|expected| records != expected) || records < self.record;
         Ok(cut.then_some("has another number of records than its events say"))
     }
 }
 
-/// Compares what events tell of with what is there.
+/// Compares what follows from the events with the rows.
 pub(super) fn compare(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    let told = std::mem::take(&mut audit.told);
+    let replayed = std::mem::take(&mut audit.replayed);
     let mut found = Vec::new();
-    runs(tx, told.runs, &mut found)?;
-    tasks(tx, told.tasks, &mut found)?;
+    runs(tx, replayed.runs, &mut found)?;
+    tasks(tx, replayed.tasks, &mut found)?;
     let others = [
-        ("prompt", PROMPTS, told.prompts),
-        ("the line of recipe", LINES, told.lines),
-        ("the dependency", DEPENDENCIES, told.dependencies),
-        ("setting", SETTINGS, told.settings),
-        ("the branch of task", BRANCHES, told.branches),
-        ("batch", BATCHES, told.batches),
+        ("prompt", PROMPTS, replayed.prompts),
+        ("the series of recipe", SERIES, replayed.series),
+        ("the dependency", DEPENDENCIES, replayed.dependencies),
+        ("setting", SETTINGS, replayed.settings),
+        ("the branch of task", BRANCHES, replayed.branches),
+        ("batch", BATCHES, replayed.batches),
     ];
-    for (noun, sql, told) in others {
-        named(tx, (noun, sql), told, &mut found)?;
+    for (noun, sql, expected) in others {
+        compare_named(tx, (noun, sql), expected, &mut found)?;
     }
     for (what, detail) in found {
         audit.find(what, detail);
@@ -251,10 +251,10 @@ fn gone(seq: i64) -> String {
 }
 
 /// Compares rows of a project, a name and what events say about them.
-fn named(
+fn compare_named(
     tx: &mut dyn Tx,
     (noun, sql): (&str, &str),
-    mut told: BTreeMap<Name, Said>,
+    mut expected: BTreeMap<Name, Said>,
     found: &mut Found,
 ) -> Result<(), StoreError> {
     tx.each(sql, &[], &mut |row| {
@@ -268,9 +268,9 @@ fn named(
             _ => (name.to_owned(), row.bytes(2).ok().map(digits)),
         };
         let what = format!("{noun} {name}");
-        match told.remove(&(project, name)) {
+        match expected.remove(&(project, name)) {
             // Settings, branches and batches of older stores have none.
-            None if matches!(noun, "prompt" | "the line of recipe" | "the dependency") => {
+            None if matches!(noun, "prompt" | "the series of recipe" | "the dependency") => {
                 found.push((what, "no event tells of it".to_owned()));
             }
             Some((seq, Some(said))) if now.as_ref() != Some(&said) => {
@@ -280,7 +280,7 @@ fn named(
         }
         Ok(())
     })?;
-    for ((_, name), (seq, _)) in told {
+    for ((_, name), (seq, _)) in expected {
         found.push((format!("{noun} {name}"), gone(seq)));
     }
     Ok(())
@@ -293,11 +293,11 @@ fn seal(bytes: &[u8]) -> Option<String> {
 
 fn runs(
     tx: &mut dyn Tx,
-    mut told: BTreeMap<i64, RunTold>,
+    mut expected: BTreeMap<i64, ReplayedRun>,
     found: &mut Found,
 ) -> Result<(), StoreError> {
     tx.each(RUNS, &[], &mut |row| {
-        let run = told.remove(&row.int(0)?).unwrap_or_default();
+        let run = expected.remove(&row.int(0)?).unwrap_or_default();
         // What has the wrong type was found with its row.
         if let Ok(Some(wrong)) = run.compare(&row) {
             let what = format!("run {}", row.text(1).unwrap_or("?"));
@@ -305,7 +305,7 @@ fn runs(
         }
         Ok(())
     })?;
-    for run in told.into_values() {
+    for run in expected.into_values() {
         found.push((format!("run {}", run.id), gone(run.seq)));
     }
     Ok(())
@@ -313,12 +313,12 @@ fn runs(
 
 fn tasks(
     tx: &mut dyn Tx,
-    mut told: BTreeMap<Name, TaskTold>,
+    mut expected: BTreeMap<Name, ReplayedTask>,
     found: &mut Found,
 ) -> Result<(), StoreError> {
     tx.each(TASKS, &[], &mut |row| {
         let id = row.text(1).unwrap_or("?").to_owned();
-        let wrong = match told.remove(&(row.int(0)?, id.clone())) {
+        let wrong = match expected.remove(&(row.int(0)?, id.clone())) {
             None => Some("no event tells of it".to_owned()),
             Some(task) => {
                 let title = task.title.as_deref();
@@ -333,7 +333,7 @@ fn tasks(
         found.extend(wrong.map(|wrong| (format!("task {id}"), wrong)));
         Ok(())
     })?;
-    for ((_, id), task) in told {
+    for ((_, id), task) in expected {
         found.push((format!("task {id}"), gone(task.seq)));
     }
     Ok(())

@@ -8,7 +8,7 @@ use super::*;
 use crate::location::server::Server;
 
 /// A home directory with these files, and variables.
-fn around(files: &[(&str, &str)], variables: &[(&str, &str)]) -> (TempDir, Surroundings) {
+fn around(files: &[(&str, &str)], variables: &[(&str, &str)]) -> (TempDir, Environment) {
     let home = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = home.path().join(name);
@@ -16,17 +16,17 @@ fn around(files: &[(&str, &str)], variables: &[(&str, &str)]) -> (TempDir, Surro
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     }
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    let surroundings = Surroundings {
+    let environment = Environment {
         variables: variables.iter().map(owned).collect(),
         home: Some(home.path().to_owned()),
         user: Some("ann".to_owned()),
     };
-    (home, surroundings)
+    (home, environment)
 }
 
 /// Returns the place and the password, or the error.
-fn made(url: &str, origin: Origin, surroundings: &Surroundings) -> String {
-    match Server::new(url, origin, surroundings) {
+fn made(url: &str, origin: Origin, environment: &Environment) -> String {
+    match Server::new(url, origin, environment) {
         Ok(server) => {
             let password = server.config().get_password().unwrap_or(b"-");
             format!("{server} {}", String::from_utf8_lossy(password))
@@ -35,12 +35,12 @@ fn made(url: &str, origin: Origin, surroundings: &Surroundings) -> String {
     }
 }
 
-fn users(url: &str, surroundings: &Surroundings) -> String {
-    made(url, Origin::User, surroundings)
+fn users(url: &str, environment: &Environment) -> String {
+    made(url, Origin::User, environment)
 }
 
-fn projects(url: &str, surroundings: &Surroundings) -> String {
-    made(url, Origin::Project, surroundings)
+fn projects(url: &str, environment: &Environment) -> String {
+    made(url, Origin::Project, environment)
 }
 
 #[test]

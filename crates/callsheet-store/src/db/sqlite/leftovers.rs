@@ -1,4 +1,4 @@
-//! What is left of a database that was there: a file that is gone or empty, or a log that is damaged, is no new store.
+//! What is left of a database that was there: a file that is gone or empty, or a log that is damaged, is not a new store.
 //!
 //! Nothing is repaired, and nothing that is left is touched.
 
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
-use super::log::{self, INDEX, Index};
 use super::reserve;
+use super::wal::{self, INDEX, WalIndex};
 use crate::StoreError;
 use crate::folder::{FOLDER, close_to_others};
 
@@ -29,9 +29,9 @@ const PAUSE: Duration = Duration::from_millis(40);
 static USERS: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 
 /// A use of a file in this process.
-pub(super) struct User(PathBuf);
+pub(super) struct FileUse(PathBuf);
 
-impl User {
+impl FileUse {
     /// Begins to use a file; the first one looks at what is beside it.
     ///
     /// Only the first: a process that closes a file loses all of its locks on it, and SQLite relies on them.
@@ -40,14 +40,14 @@ impl User {
         let mut users = users();
         let count = users.get(&key).copied().unwrap_or(0);
         if count == 0 {
-            look(path, store)?;
+            refuse_leftovers(path, store)?;
         }
         users.insert(key.clone(), count + 1);
         Ok(Self(key))
     }
 }
 
-impl Drop for User {
+impl Drop for FileUse {
     fn drop(&mut self) {
         let mut users = users();
         match users.get_mut(&self.0) {
@@ -80,8 +80,8 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Refuses a file of which only traces are left, and closes what is there to others.
-fn look(path: &Path, store: &str) -> Result<(), StoreError> {
+/// Refuses a file of which only leftovers are there, and closes what is there to others.
+fn refuse_leftovers(path: &Path, store: &str) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| folder.ends_with(FOLDER)) {
         close_to_others(folder);
     }
@@ -94,7 +94,7 @@ fn look(path: &Path, store: &str) -> Result<(), StoreError> {
         found.is_ok_and(|found| *end == reserve::END || found.len() > 0)
     });
     let left = match (trace, fs::metadata(path)) {
-        (Some(end), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+        (Some(end), Err(damage)) if damage.kind() == std::io::ErrorKind::NotFound => {
             Some((end, "gone"))
         }
         (Some(end), Ok(found)) if found.is_file() && found.len() == 0 => Some((end, "empty")),
@@ -105,11 +105,11 @@ fn look(path: &Path, store: &str) -> Result<(), StoreError> {
     }
     match damage(path) {
         Some(why) => {
-            let log = shown(path, "-wal");
+            let wal = file_name(path, "-wal");
             let why = format!(
-                "its log `{log}` is damaged, so what was stored last may be lost: {why}; restore the whole folder \
-                from a backup, or remove `{log}` and `{}` to go on without it",
-                shown(path, "-shm")
+                "its log `{wal}` is damaged, so what was stored last may be lost: {why}; restore the whole folder \
+                from a backup, or remove `{wal}` and `{}` to go on without it",
+                file_name(path, "-shm")
             );
             Err(StoreError::damaged(store, why))
         }
@@ -122,12 +122,12 @@ pub(super) fn lost(path: &Path, store: &str, what: &str, end: &str) -> StoreErro
     let why = format!(
         "the database is {what}, but `{}` beside it shows that it held a store: restore it from a backup, or remove \
         what is left of it to begin anew",
-        shown(path, end)
+        file_name(path, end)
     );
     StoreError::damaged(store, why)
 }
 
-fn shown(path: &Path, end: &str) -> String {
+fn file_name(path: &Path, end: &str) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{name}{end}")
 }
@@ -143,14 +143,14 @@ fn damage(path: &Path) -> Option<String> {
         if is_used {
             return None;
         }
-        let log = beside(path, "-wal");
-        let why = match fs::File::open(&log) {
+        let wal = beside(path, "-wal");
+        let why = match fs::File::open(&wal) {
             Ok(file) if file.metadata().is_ok_and(|found| found.len() > 0) => {
-                // What cannot be read is told by SQLite.
-                log::fault(&mut BufReader::new(file), index.as_ref()).ok()?
+                // What cannot be read is reported by SQLite.
+                wal::damage(&mut BufReader::new(file), index.as_ref()).ok()?
             }
             Ok(_) => index.map(|_| "it is empty".to_owned()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(damage) if damage.kind() == std::io::ErrorKind::NotFound => {
                 index.map(|_| "it is gone".to_owned())
             }
             Err(_) => return None,
@@ -161,7 +161,7 @@ fn damage(path: &Path) -> Option<String> {
 }
 
 /// Tells whether anybody uses a file by its index, and what the index says.
-fn index(path: &Path) -> (bool, Option<Index>) {
+fn index(path: &Path) -> (bool, Option<WalIndex>) {
     let Ok(mut file) = fs::File::open(path) else {
         return (false, None);
     };
@@ -173,5 +173,5 @@ fn index(path: &Path) -> (bool, Option<Index>) {
     let is_used = !matches!(fcntl_getlk(&file, &lock), Ok(None));
     let mut bytes = [0; INDEX];
     let index = file.read_exact(&mut bytes).ok();
-    (is_used, index.and_then(|()| Index::read(&bytes)))
+    (is_used, index.and_then(|()| WalIndex::read(&bytes)))
 }

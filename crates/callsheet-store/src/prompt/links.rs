@@ -1,9 +1,9 @@
-//! Notes: what a new prompt carries, what went into it, and what of it can be found.
+//! Links from a new prompt to its texts and sources, and the passages that can be found in it.
 
 use std::collections::BTreeMap;
 
 use super::contents::Contents;
-use super::line::{Line, Noted};
+use super::series::{Link, Series};
 use crate::body::Keys;
 use crate::db::{Row, Tx, Value, groups, query_in};
 use crate::project::Project;
@@ -13,23 +13,23 @@ use crate::{StoreError, passage};
 /// How many rows one statement is about.
 const ROWS: usize = 100;
 
-/// A new prompt of a line, of which notes are taken.
-pub(super) struct Notes<'a> {
-    pub(super) line: Line,
+/// A new prompt of a series, and what it is linked to.
+pub(super) struct Links<'a> {
+    pub(super) series: Series,
     pub(super) prompt: i64,
     pub(super) contents: &'a Contents<'a>,
     pub(super) keys: &'a Keys,
 }
 
-impl Notes<'_> {
-    /// Notes everything.
+impl Links<'_> {
+    /// Writes all links and passages.
     pub(super) fn put(&self, tx: &mut dyn Tx, project: &Project) -> Result<(), StoreError> {
-        self.put_parts(tx)?;
+        self.put_texts(tx)?;
         self.put_sources(tx)?;
-        self.line.go_on(tx, self.prompt)?;
+        self.series.go_on(tx, self.prompt)?;
         for (roles, ranked) in [(SECTION | FRAME, 1), (BOUNDARY, 0)] {
             let texts = self.contents.texts.iter();
-            let texts = texts.filter(|(_, part)| part.roles & roles != 0);
+            let texts = texts.filter(|(_, carried)| carried.roles & roles != 0);
             let keys: Vec<i64> = texts
                 .filter_map(|(name, _)| self.keys.get(name).copied())
                 .collect();
@@ -38,17 +38,17 @@ impl Notes<'_> {
         Ok(())
     }
 
-    /// Notes the texts.
-    fn put_parts(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+    /// Links the texts.
+    fn put_texts(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let mut by_roles: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        for (name, part) in &self.contents.texts {
+        for (name, carried) in &self.contents.texts {
             let key = self.keys.get(name);
-            by_roles.entry(part.roles).or_default().extend(key);
+            by_roles.entry(carried.roles).or_default().extend(key);
         }
         for (roles, keys) in by_roles {
-            let noted = Noted::Part(roles);
-            let begun = self.line.extend(tx, self.prompt, noted, &keys)?;
-            self.line.begin(tx, self.prompt, noted, &begun)?;
+            let link = Link::Text(roles);
+            let begun = self.series.extend(tx, self.prompt, link, &keys)?;
+            self.series.begin(tx, self.prompt, link, &begun)?;
         }
         Ok(())
     }
@@ -72,8 +72,8 @@ impl Notes<'_> {
         new.retain(|name| !known.contains_key(*name));
         known.extend(source_keys(tx, &new)?);
         let keys: Vec<i64> = known.into_values().collect();
-        let begun = self.line.extend(tx, self.prompt, Noted::Source, &keys)?;
-        self.line.begin(tx, self.prompt, Noted::Source, &begun)
+        let begun = self.series.extend(tx, self.prompt, Link::Source, &keys)?;
+        self.series.begin(tx, self.prompt, Link::Source, &begun)
     }
 }
 

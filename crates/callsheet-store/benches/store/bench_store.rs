@@ -50,7 +50,7 @@ impl Database {
 }
 
 /// Where one store is.
-pub(crate) struct Place {
+pub(crate) struct BenchStore {
     pub(crate) database: Database,
     /// A folder of its own, which for SQLite holds the store as a project would.
     pub(crate) folder: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) struct Place {
     kept: bool,
 }
 
-impl Place {
+impl BenchStore {
     /// Makes an empty place.
     pub(crate) fn new(database: &Database, folder: &Path, name: &str) -> Self {
         let folder = folder.join(name);
@@ -140,7 +140,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for BenchStore {
     fn drop(&mut self) {
         if let Database::Postgres(server) = &self.database {
             let name = self.address.rsplit_once('/').unwrap().1;

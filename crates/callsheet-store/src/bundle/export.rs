@@ -1,13 +1,13 @@
-//! What a bundle takes out of a store: finished runs with their events and logs, a few megabytes at a time.
+//! Exporting runs into a bundle: finished runs with their events and logs, a few megabytes at a time.
 
 use std::borrow::Cow;
 
 use callsheet::Fingerprint;
 use serde_json::value::RawValue;
 
-use super::about::{AnnotationDocument, TaskDocument};
 use super::document::{EventLine, RunDocument, raw, record_text};
 use super::redact::Cleaner;
+use super::run_context::{AnnotationDocument, TaskDocument};
 use super::{BundledRun, IMPORTED, Lines};
 use crate::db::{Row, Tx, Value};
 use crate::log::{self, LARGEST_RECORD, StoredRecord, Stream};
@@ -40,7 +40,7 @@ const EVENTS: &str = "select seq, at, kind, payload from event where run = $1 an
 
 /// A run that a bundle takes, and where it is.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct ExportedRun {
     pub(super) key: i64,
     /// The key of its prompt.
     pub(super) prompt: i64,
@@ -54,7 +54,7 @@ pub(super) fn find(
     tx: &mut dyn Tx,
     project: &Project,
     id: Id,
-) -> Result<Option<Source>, StoreError> {
+) -> Result<Option<ExportedRun>, StoreError> {
     let Some(row) = tx.first(DOCUMENT, &[id.as_str().into(), project.key.into()])? else {
         return Ok(None);
     };
@@ -83,7 +83,7 @@ pub(super) fn find(
     // An annotation is an event, too: both are counted at the same time.
     let events = tx.first(EVENT_COUNT, &[key.into(), IMPORTED.into()])?;
     let events = events.map_or(Ok(0), |row| row.int(0))?;
-    Ok(Some(Source {
+    Ok(Some(ExportedRun {
         key,
         prompt: row.int(15)?,
         document,
@@ -91,17 +91,17 @@ pub(super) fn find(
     }))
 }
 
-/// Whoever can look into a store again and again.
-pub(super) trait Look {
-    /// Looks once.
-    fn look<T: Send + 'static>(
+/// Reads a store again and again: each time in a transaction of its own, or all within one.
+pub(super) trait StoreAccess {
+    /// Reads once.
+    fn transaction<T: Send + 'static>(
         &mut self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError>;
 }
 
-impl Look for &Store {
-    fn look<T: Send + 'static>(
+impl StoreAccess for &Store {
+    fn transaction<T: Send + 'static>(
         &mut self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -109,11 +109,11 @@ impl Look for &Store {
     }
 }
 
-/// Looks within a transaction.
-pub(super) struct Within<'t>(pub(super) &'t mut dyn Tx);
+/// Reads within one transaction.
+pub(super) struct WithinTx<'t>(pub(super) &'t mut dyn Tx);
 
-impl Look for Within<'_> {
-    fn look<T: Send + 'static>(
+impl StoreAccess for WithinTx<'_> {
+    fn transaction<T: Send + 'static>(
         &mut self,
         mut work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -123,7 +123,7 @@ impl Look for Within<'_> {
 
 /// Hands out the lines of a log, one after the other.
 pub(super) fn log_lines(
-    store: &mut impl Look,
+    store: &mut impl StoreAccess,
     key: i64,
     mut cleaner: Cleaner,
     take: &mut dyn FnMut(&str) -> Result<(), StoreError>,
@@ -138,7 +138,7 @@ pub(super) fn log_lines(
         take(&text)
     };
     loop {
-        let records = store.look(move |tx| records(tx, key, last))?;
+        let records = store.transaction(move |tx| records(tx, key, last))?;
         let Some(end) = records.last() else {
             break;
         };
@@ -176,7 +176,7 @@ struct EventText {
 
 /// Hands out the lines of the first `most` events of a run, one after the other.
 pub(super) fn event_lines(
-    store: &mut impl Look,
+    store: &mut impl StoreAccess,
     key: i64,
     cleaner: &Cleaner,
     most: u64,
@@ -184,7 +184,7 @@ pub(super) fn event_lines(
 ) -> Result<(), StoreError> {
     let (mut last, mut count) = (0, 0);
     loop {
-        let events = store.look(move |tx| events(tx, key, last))?;
+        let events = store.transaction(move |tx| events(tx, key, last))?;
         let Some(end) = events.last() else {
             return Ok(());
         };
@@ -266,17 +266,17 @@ impl Measure {
 
 /// Measures what a run said and what happened to it.
 pub(super) fn measured(
-    store: &mut impl Look,
-    source: Source,
+    store: &mut impl StoreAccess,
+    run: ExportedRun,
     cleaner: &Cleaner,
 ) -> Result<BundledRun, StoreError> {
     let (mut log, mut events) = (Measure::default(), Measure::default());
-    let mut document = source.document;
-    log_lines(store, source.key, cleaner.clone(), &mut |line| {
+    let mut document = run.document;
+    log_lines(store, run.key, cleaner.clone(), &mut |line| {
         log.add(line.as_bytes());
         Ok(())
     })?;
-    event_lines(store, source.key, cleaner, source.events, &mut |line| {
+    event_lines(store, run.key, cleaner, run.events, &mut |line| {
         events.add(line.as_bytes());
         Ok(())
     })?;

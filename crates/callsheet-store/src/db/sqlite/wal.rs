@@ -1,4 +1,4 @@
-//! What the log beside a database file says of itself, before SQLite reads it.
+//! The write-ahead log (WAL) beside a database file, checked before SQLite reads it.
 //!
 //! SQLite takes a log up to the first frame that is not whole and forgets the rest: after a crash that is right, and after
 //! damage it loses what was acknowledged without a word. The index that processes share tells how far the log was
@@ -21,13 +21,13 @@ type Sum = [u32; 2];
 
 /// How far the index says that the log was committed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Index {
+pub(super) struct WalIndex {
     frames: u32,
     sum: Sum,
     salt: Salt,
 }
 
-impl Index {
+impl WalIndex {
     /// Reads the start of an index; none where it does not say, or says that the log holds nothing of its own.
     pub(super) fn read(bytes: &[u8; INDEX]) -> Option<Self> {
         let number = |at: usize| u32::from_ne_bytes(four(&bytes[at..]));
@@ -46,7 +46,7 @@ impl Index {
 }
 
 /// Returns what is wrong with a log; `index` is how far it was committed, where somebody knows.
-pub(super) fn fault(log: &mut dyn Read, index: Option<&Index>) -> io::Result<Option<String>> {
+pub(super) fn damage(log: &mut dyn Read, index: Option<&WalIndex>) -> io::Result<Option<String>> {
     let mut header = [0; HEADER];
     if !fill(log, &mut header)? {
         return Ok(index.map(|_| "it is cut off".to_owned()));
@@ -66,7 +66,7 @@ pub(super) fn fault(log: &mut dyn Read, index: Option<&Index>) -> io::Result<Opt
         last: [read(&header[24..]), read(&header[28..])],
         buffer: vec![0; FRAME + page],
     };
-    frames.fault(index)
+    frames.damage(index)
 }
 
 /// Returns the byte order of the sums, the size of a page and the salt of a log.
@@ -97,7 +97,7 @@ struct Frames<'l> {
 }
 
 impl Frames<'_> {
-    fn fault(mut self, index: Option<&Index>) -> io::Result<Option<String>> {
+    fn damage(mut self, index: Option<&WalIndex>) -> io::Result<Option<String>> {
         let mut broken = None;
         for number in 1_u32.. {
             let Some(is_whole) = self.next()? else {
@@ -109,7 +109,7 @@ impl Frames<'_> {
             };
             match (broken, is_whole) {
                 (None, false) => broken = Some(number),
-                // What follows a broken frame is no commit where the index ends before it.
+                // What follows a broken frame is not a commit where the index ends before it.
                 (Some(broken), true) if index.is_none() && self.is_commit() => {
                     return Ok(Some(format!("frame {broken} is damaged")));
                 }
@@ -163,8 +163,8 @@ fn sum(bytes: &[u8], from: Sum, order: Order) -> Sum {
 fn fill(log: &mut dyn Read, buffer: &mut [u8]) -> io::Result<bool> {
     match log.read_exact(buffer) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
+        Err(damage) if damage.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(damage) => Err(damage),
     }
 }
 

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::address::Params;
 use super::passfile::{self, Login};
 use super::service;
 use super::tls::SslMode;
+use super::url::Params;
 use crate::StoreError;
 
 /// Who has written a URL.
@@ -56,14 +56,14 @@ const SOCKETS: [&str; 3] = ["/tmp", "/run/postgresql", "/var/run/postgresql"];
 
 /// The variables and the home directory of whoever runs the program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct Environment {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) home: Option<PathBuf>,
     /// The name of the user, who is the one to log in where nothing else is said.
     pub(super) user: Option<String>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Returns those of this process.
     pub(super) fn of_process() -> Self {
         let variables = std::env::vars_os()

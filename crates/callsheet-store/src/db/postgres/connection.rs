@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum ConnectionError {
     /// The server or the client library says why.
     Said(Error),
     /// The server cancelled a statement, which may take this long.
@@ -47,7 +47,7 @@ pub(super) enum Trouble {
 }
 
 /// A connection, and the loop that drives it while somebody waits.
-pub(super) struct Wire {
+pub(super) struct Connection {
     /// There until the connection is dropped.
     client: Option<Client>,
     driver: Driver,
@@ -86,15 +86,15 @@ impl Drop for Driver {
     }
 }
 
-impl Wire {
+impl Connection {
     /// Connects to a server and logs in.
-    pub(super) fn connect(server: &Server) -> Result<Self, Trouble> {
-        let driver = Driver::start().map_err(Trouble::System)?;
+    pub(super) fn connect(server: &Server) -> Result<Self, ConnectionError> {
+        let driver = Driver::start().map_err(ConnectionError::System)?;
         let limit = server.connect_limit();
-        let tls = tls::connector(server.encryption()).map_err(Trouble::Tls)?;
+        let tls = tls::connector(server.encryption()).map_err(ConnectionError::Tls)?;
         let connect = |config: &Config| {
             let connected = driver.within(limit, config.connect(tls.clone()));
-            connected.ok_or(Trouble::Silent(limit))
+            connected.ok_or(ConnectionError::Silent(limit))
         };
         let mut connected = connect(server.config())?;
         if let Err(error) = &connected
@@ -122,7 +122,7 @@ impl Wire {
                 }
             }
         };
-        let runtime = driver.0.as_ref().ok_or(Trouble::Silent(limit))?;
+        let runtime = driver.0.as_ref().ok_or(ConnectionError::Silent(limit))?;
         Ok(Self {
             ended: runtime.spawn(drive),
             client: Some(client),
@@ -150,12 +150,12 @@ impl Wire {
     }
 
     /// Runs statements without values.
-    pub(super) fn batch(&self, sql: &str) -> Result<(), Trouble> {
+    pub(super) fn batch(&self, sql: &str) -> Result<(), ConnectionError> {
         self.wait(async |client| client.batch_execute(sql).await)
     }
 
     /// Runs statements without values and returns the texts of all rows.
-    pub(super) fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>, Trouble> {
+    pub(super) fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>, ConnectionError> {
         let messages = self.wait(async |client| client.simple_query(sql).await)?;
         let rows = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some(row),
@@ -168,7 +168,7 @@ impl Wire {
     }
 
     /// Prepares a statement.
-    pub(super) fn prepare(&self, sql: &str) -> Result<Statement, Trouble> {
+    pub(super) fn prepare(&self, sql: &str) -> Result<Statement, ConnectionError> {
         self.wait(async |client| client.prepare(sql).await)
     }
 
@@ -178,14 +178,14 @@ impl Wire {
         statement: &Statement,
         values: &[Value<'_>],
         mut take: impl FnMut(&Row) -> Result<bool, Error>,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, ConnectionError> {
         let rows = self.wait(async |client| client.query_raw(statement, values).await)?;
         let mut rows = pin!(rows);
         loop {
             let next =
                 self.wait(async |_| poll_fn(|cx| rows.as_mut().poll_next(cx)).await.transpose());
             match next? {
-                Some(row) if take(&row).map_err(Trouble::Said)? => {}
+                Some(row) if take(&row).map_err(ConnectionError::Said)? => {}
                 Some(_) => return Ok(0),
                 None => return Ok(rows.rows_affected().unwrap_or(0)),
             }
@@ -200,22 +200,24 @@ impl Wire {
         matches!(heard, Some(Some(())))
     }
 
-    fn wait<'c, T, W>(&'c self, ask: W) -> Result<T, Trouble>
+    fn wait<'c, T, W>(&'c self, ask: W) -> Result<T, ConnectionError>
     where
         W: AsyncFnOnce(&'c Client) -> Result<T, Error>,
     {
         let limit = self.limit.get().saturating_add(GRACE);
         let Some(client) = self.client.as_ref().filter(|_| !self.is_silent.get()) else {
-            return Err(Trouble::Silent(limit));
+            return Err(ConnectionError::Silent(limit));
         };
         match self.driver.within(limit, ask(client)) {
             Some(answer) => answer.map_err(|error| match error.code() {
-                Some(&SqlState::QUERY_CANCELED) => Trouble::Cancelled(error, self.limit.get()),
-                _ => Trouble::Said(self.cause(error)),
+                Some(&SqlState::QUERY_CANCELED) => {
+                    ConnectionError::Cancelled(error, self.limit.get())
+                }
+                _ => ConnectionError::Said(self.cause(error)),
             }),
             None => {
                 self.is_silent.set(true);
-                Err(Trouble::Silent(limit))
+                Err(ConnectionError::Silent(limit))
             }
         }
     }
@@ -237,20 +239,20 @@ fn is_worth_plain(server: &Server, error: &Error) -> bool {
 }
 
 /// Returns why a connection could not be made.
-fn why(server: &Server, error: Error) -> Trouble {
+fn why(server: &Server, error: Error) -> ConnectionError {
     if tls::is_handshake(&error) {
-        return Trouble::Tls(tls::words(&error));
+        return ConnectionError::Tls(tls::error_text(&error));
     }
     let is_bare = server.config().get_password().is_none();
     // The library has no other way to tell.
     let is_asked = |cause: &dyn std::error::Error| cause.to_string() == "password missing";
     if is_bare && std::error::Error::source(&error).is_some_and(is_asked) {
-        return Trouble::NoPassword(server.no_password().map(str::to_owned));
+        return ConnectionError::NoPassword(server.no_password().map(str::to_owned));
     }
-    Trouble::Said(error)
+    ConnectionError::Said(error)
 }
 
-impl Drop for Wire {
+impl Drop for Connection {
     fn drop(&mut self) {
         drop(self.client.take());
         if !self.is_silent.get() {

@@ -1,4 +1,4 @@
-//! Slots: which text a new one of a project is packed against, by the place in prompts that both have.
+//! Delta bases: which text a new one of a project is packed against, by the place in prompts that both have.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use crate::db::{Row, Tx, Value, groups, query_in};
 /// How many rows one statement is about.
 const ROWS: usize = 200;
 
-const NOTE: &str = "update slot set least = $3 where project = $1 and name = $2";
+const NOTE: &str = "update delta_base set least = $3 where project = $1 and name = $2";
 
-/// The slots of a project.
+/// The delta bases of a project.
 #[derive(Clone, Copy)]
-pub(crate) struct Slots {
+pub(crate) struct DeltaBases {
     pub(crate) project: i64,
 }
 
 /// A delta of no more bytes is always worth it.
 const SMALL: usize = 256;
 
-/// The name of a slot, made of that of the place: always short.
+/// The name of a base: a hash of the place, so that it is short.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SlotName([u8; 12]);
+pub(crate) struct BaseName([u8; 12]);
 
-impl SlotName {
-    /// Returns the name of the slot of a place.
+impl BaseName {
+    /// Returns the name of the base for a place.
     pub(crate) fn of(place: &str) -> Self {
         let mut name = [0; 12];
         name.copy_from_slice(&Fingerprint::of(place).as_bytes()[..12]);
@@ -59,23 +59,23 @@ impl Base {
     }
 }
 
-impl Slots {
-    /// Returns the bases in these slots, with their texts.
+impl DeltaBases {
+    /// Returns the bases that there are, with their texts.
     pub(crate) fn bases(
         self,
         tx: &mut dyn Tx,
-        names: &[SlotName],
-    ) -> Result<BTreeMap<SlotName, Base>, StoreError> {
-        let list = names.iter().map(SlotName::value);
+        names: &[BaseName],
+    ) -> Result<BTreeMap<BaseName, Base>, StoreError> {
+        let list = names.iter().map(BaseName::value);
         let rows = query_in(tx, &[self.project.into()], list, |list| {
             format!(
-                "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key, b.base, s.least, s.name from slot s \
+                "select b.bytes, b.packed, a.bytes, a.packed, a.base, b.key, b.base, s.least, s.name from delta_base s \
                 join body b on b.key = s.body left join body a on a.key = b.base where s.project = $1 and s.name in {list}"
             )
         })?;
         let mut bases = BTreeMap::new();
         for row in rows {
-            // A damaged base is left alone, and told by whoever verifies.
+            // A damaged base is left alone, and reported by `verify`.
             let (Ok(text), Ok(name)) = (unpacked(&row, 0), row.bytes(8)?.try_into()) else {
                 continue;
             };
@@ -85,7 +85,7 @@ impl Slots {
                 whole: row.maybe(6, Row::int)?,
                 least: row.maybe(7, Row::int)?,
             };
-            bases.insert(SlotName(name), base);
+            bases.insert(BaseName(name), base);
         }
         Ok(bases)
     }
@@ -94,7 +94,7 @@ impl Slots {
     pub(crate) fn note(
         self,
         tx: &mut dyn Tx,
-        (name, base): (SlotName, &Base),
+        (name, base): (BaseName, &Base),
         delta: usize,
     ) -> Result<(), StoreError> {
         let delta = i64::try_from(delta).unwrap_or(i64::MAX);
@@ -104,16 +104,16 @@ impl Slots {
         Ok(())
     }
 
-    /// Puts bodies into slots.
+    /// Makes bodies the bases of what comes next.
     pub(crate) fn set(
         self,
         tx: &mut dyn Tx,
-        bodies: &BTreeMap<SlotName, i64>,
+        bodies: &BTreeMap<BaseName, i64>,
     ) -> Result<(), StoreError> {
-        let bodies: Vec<(&SlotName, &i64)> = bodies.iter().collect();
+        let bodies: Vec<(&BaseName, &i64)> = bodies.iter().collect();
         for rows in bodies.chunks(ROWS) {
             let sql = format!(
-                "insert into slot (project, name, body) values {} \
+                "insert into delta_base (project, name, body) values {} \
                 on conflict (project, name) do update set body = excluded.body, least = null",
                 groups(rows.len(), 3)
             );
