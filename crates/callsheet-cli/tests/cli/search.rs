@@ -181,10 +181,10 @@ fn logs_of_runs_are_found_beside_prompts() {
     insta::assert_snapshot!(shown(&["search", "checks"]), @"
     exit: 0
     --- stdout
-    prompt [ID2], section rules: rules.md: file:rules.md
-      to main. Run the checks.
     run [ID1], record 3 of stderr
       warning: the zebra checks were skipped
+    prompt [ID2], section rules: rules.md: file:rules.md
+      to main. Run the checks.
     ");
     insta::assert_snapshot!(shown(&["verify"]), @"
     exit: 0
@@ -240,7 +240,7 @@ fn an_index_of_an_older_version_is_made_anew() {
     let remade = project.run(&["search", "zebra"]);
     assert_eq!(
         said(&remade),
-        "note: the search index is of another version and is made anew: 424 passages of prompts and 0 log records\n"
+        "note: the search index is of another version and is made anew: 431 passages of prompts and 0 log records\n"
     );
     assert_eq!([remade.text(), search("push")], expected);
     assert_eq!(version(), current);

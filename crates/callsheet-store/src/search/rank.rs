@@ -84,7 +84,10 @@ impl Best<'_> {
     /// Tells whether no passage with this score and a lower key can be among the best.
     fn is_enough(&self, score: f64, before: i64) -> bool {
         let worst = self.hits.get(self.most - 1);
-        worst.is_some_and(|(worst, key, _)| *worst > score || *worst == score && *key >= before)
+        worst.is_some_and(|(worst, key, _)| {
+            let order = worst.total_cmp(&score).then(key.cmp(&before));
+            order.is_ge()
+        })
     }
 
     /// Reads the newest `most` passages before one that may have each word in its tier or above, and keeps the best; without
