@@ -1,0 +1,10 @@
+//! Composing without keeping anything: what would an agent be told?
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::Server;
+
+/// The routes of this page of the interface.
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+}

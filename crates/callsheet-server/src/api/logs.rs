@@ -1,0 +1,10 @@
+//! Logs of runs, page by page.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::Server;
+
+/// The routes of this page of the interface.
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,10 @@
+//! The sprint: start, stop, status and the board.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::Server;
+
+/// The routes of this page of the interface.
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+}

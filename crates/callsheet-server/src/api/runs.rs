@@ -1,0 +1,10 @@
+//! Runs: what was observed, and what a person does about them.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::Server;
+
+/// The routes of this page of the interface.
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,10 @@
+//! Tasks: what is to be done, what has to be done first, and their runs.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::Server;
+
+/// The routes of this page of the interface.
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,240 @@
+//! Acting: this program is run with the arguments that a person would type.
+//!
+//! What is asked ends soon and answers with a JSON document. What is started goes on: a worker, a sprint. Nothing is ever
+//! given to a shell, and a value from a request stands where no option can stand.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+
+use crate::error::{ApiError, Code, ServeError};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How many bytes an answer may have.
+const MOST: u64 = 64 << 20;
+
+/// How many bytes of what is said are kept.
+const MOST_SAID: u64 = 64 << 10;
+
+/// What a command came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// Its exit code; none if a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it printed.
+    pub(crate) printed: Vec<u8>,
+    /// What it said.
+    pub(crate) said: String,
+}
+
+/// A command that goes on.
+#[derive(Debug)]
+struct Job {
+    name: &'static str,
+    child: Child,
+    /// As long as it is open, whoever started the command is there.
+    _leash: Option<ChildStdin>,
+}
+
+/// This program, for one project.
+#[derive(Debug)]
+pub(crate) struct Program {
+    path: PathBuf,
+    root: PathBuf,
+    jobs: Mutex<Vec<Job>>,
+}
+
+impl Program {
+    pub(crate) fn new(path: PathBuf, root: PathBuf) -> Self {
+        let jobs = Mutex::default();
+        Self { path, root, jobs }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg("--root").arg(&self.root);
+        command.args(["--color", "never"]).args(args);
+        // A Ctrl-C on the terminal is ours to pass on.
+        command.process_group(0).kill_on_drop(false);
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) async fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Ended, ApiError> {
+        let failed = |what: &str, cause: std::io::Error| {
+            ApiError::internal(format!("cannot {what} callsheet: {cause}"))
+        };
+        let mut command = self.command(args);
+        command.stdin(input.map_or_else(Stdio::null, |_| Stdio::piped()));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.kill_on_drop(true).spawn();
+        let child = child.as_mut().map_err(|cause| {
+            let kind = std::io::Error::new(cause.kind(), cause.to_string());
+            failed("start", kind)
+        })?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let write = async {
+            if let (Some(mut stdin), Some(input)) = (stdin, input) {
+                // Whoever does not read it says why.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let print = async {
+            let mut bytes = Vec::new();
+            if let Some(stdout) = stdout {
+                stdout.take(MOST + 1).read_to_end(&mut bytes).await?;
+            }
+            std::io::Result::Ok(bytes)
+        };
+        let say = async {
+            let mut bytes = Vec::new();
+            if let Some(mut stderr) = stderr {
+                (&mut stderr)
+                    .take(MOST_SAID)
+                    .read_to_end(&mut bytes)
+                    .await?;
+                tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
+            }
+            std::io::Result::Ok(bytes)
+        };
+        let all = async {
+            let ((), printed, said) = tokio::join!(write, print, say);
+            let status = child.wait().await?;
+            std::io::Result::Ok((status.code(), printed?, said?))
+        };
+        let ended = tokio::time::timeout(PATIENCE, all).await.map_err(|_| {
+            ApiError::internal(format!(
+                "callsheet took longer than {} s",
+                PATIENCE.as_secs()
+            ))
+        })?;
+        let (code, printed, said) = ended.map_err(|cause| failed("run", cause))?;
+        if printed.len() as u64 > MOST {
+            return Err(ApiError::internal("callsheet printed too much"));
+        }
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Ok(Ended {
+            code,
+            printed,
+            said,
+        })
+    }
+
+    /// Asks for a document; a negative verdict is an answer, too.
+    pub(crate) async fn ask(&self, args: &[&str], input: Option<&[u8]>) -> Result<Value, ApiError> {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        let ended = self.run(&all, input).await?;
+        match ended.code {
+            Some(0 | 1) if !ended.printed.is_empty() => serde_json::from_slice(&ended.printed)
+                .map_err(|error| ApiError::internal(format!("callsheet printed no JSON: {error}"))),
+            Some(0) => Ok(Value::Null),
+            _ => Err(ended.error()),
+        }
+    }
+
+    /// Starts a command that goes on; a leash lets it know when this process is gone.
+    pub(crate) fn start(
+        &self,
+        name: &'static str,
+        args: &[&str],
+        leash: bool,
+    ) -> Result<(), ServeError> {
+        let mut command = self.command(args);
+        command.stdin(if leash { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|cause| {
+            ServeError::refused(format!("cannot start `callsheet {name}`"), cause)
+        })?;
+        let job = Job {
+            name,
+            _leash: child.stdin.take(),
+            child,
+        };
+        self.jobs().push(job);
+        Ok(())
+    }
+
+    /// Tells whether a command of this name goes on.
+    pub(crate) fn is_going(&self, name: &str) -> bool {
+        let mut jobs = self.jobs();
+        jobs.retain_mut(|job| matches!(job.child.try_wait(), Ok(None)));
+        jobs.iter().any(|job| job.name == name)
+    }
+
+    /// Asks every command that goes on to stop, and waits until all are gone.
+    ///
+    /// The second request, which comes after a while, ends the agents.
+    pub(crate) async fn stop_all(&self, patience: Duration) {
+        let mut jobs = std::mem::take(&mut *self.jobs());
+        for _ in 0..2 {
+            for job in &jobs {
+                let pid = job.child.id().and_then(|id| i32::try_from(id).ok());
+                if let Some(pid) = pid.and_then(Pid::from_raw) {
+                    // It may be gone by itself.
+                    let _ = kill_process(pid, Signal::INT);
+                }
+            }
+            let gone = async {
+                for job in &mut jobs {
+                    let _ = job.child.wait().await;
+                }
+            };
+            if tokio::time::timeout(patience, gone).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Lets go of everything that goes on: it comes to its end without us.
+    pub(crate) fn leave_all(&self) {
+        self.jobs().clear();
+    }
+
+    fn jobs(&self) -> std::sync::MutexGuard<'_, Vec<Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ended {
+    /// Returns what it said as an error: what was wrong, and the hints.
+    pub(crate) fn error(&self) -> ApiError {
+        let mut message = Vec::new();
+        let mut hints = Vec::new();
+        for line in self.said.lines() {
+            if let Some(hint) = line.strip_prefix("hint: ") {
+                hints.push(hint.to_owned());
+            } else if let Some(error) = line.strip_prefix("error: ") {
+                message = vec![error.to_owned()];
+            } else if !message.is_empty() && line.starts_with("  ") {
+                message.push(line.trim().to_owned());
+            }
+        }
+        let code = match self.code {
+            Some(1) => Code::Conflict,
+            Some(2) => Code::ValidationError,
+            Some(3) => Code::Conflict,
+            _ => Code::InternalError,
+        };
+        let message = if message.is_empty() {
+            "callsheet failed without saying why".to_owned()
+        } else {
+            message.join("\n")
+        };
+        let error = ApiError::new(code, message);
+        if hints.is_empty() {
+            error
+        } else {
+            error.details(serde_json::json!({ "hints": hints }))
+        }
+    }
+}
