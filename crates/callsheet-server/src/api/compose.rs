@@ -43,6 +43,7 @@ struct Limits {
     #[param(minimum = 1)]
     token_budget: Option<u64>,
     /// The vocabulary that tokens are counted with.
+    #[param(inline)]
     encoding: Option<Encoding>,
     /// Whether secrets become pseudonyms.
     redact: Option<bool>,

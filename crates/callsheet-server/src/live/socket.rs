@@ -4,20 +4,29 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, interval_at};
 
 use super::listener::Heard;
 use crate::api::batches;
+use crate::error::ApiError;
 use crate::server::Server;
 
 /// How many bytes a message of a client may have.
 const MOST: usize = 64 << 10;
 
 /// Upgrades a request to a WebSocket.
-pub(crate) async fn socket(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response {
+pub(crate) async fn socket(
+    State(server): State<Server>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return ApiError::validation(rejection.body_text()).into_response(),
+    };
     upgrade
         .max_message_size(MOST)
         .on_upgrade(move |socket| serve(server, socket))
@@ -27,7 +36,10 @@ async fn serve(server: Server, mut socket: WebSocket) {
     let Ok(mut listener) = server.bus.listen(None, None).await else {
         return;
     };
-    let init = json!({"type": "init", "payload": batches::init(&server).await, "timestamp": now()});
+    let payload = batches::init(&server).await;
+    // What was told at once is not told again.
+    let told = payload["events"][0]["seq"].as_i64().unwrap_or(0);
+    let init = json!({"type": "init", "payload": payload, "timestamp": now()});
     if send(&mut socket, init.to_string()).await.is_none() {
         return;
     }
@@ -42,6 +54,7 @@ async fn serve(server: Server, mut socket: WebSocket) {
             }
             heard = listener.next() => {
                 let text = match heard {
+                    Some(Heard::Event(frame)) if frame.seq <= told => continue,
                     Some(Heard::Event(frame)) => String::from_utf8_lossy(&frame.json).into_owned(),
                     Some(Heard::Refetch(seq)) => {
                         json!({"type": "refetch", "payload": {"id": seq}, "timestamp": now()}).to_string()

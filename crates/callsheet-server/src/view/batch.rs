@@ -191,7 +191,8 @@ impl History {
             command.ended_at = Some(at);
             command.run.clone_from(&ended.run);
             command.status = word_of(&ended.end);
-            command.severity = Some(ended.heard.severity.as_str());
+            let is_review = command.phase.ends_with("review");
+            command.severity = is_review.then(|| ended.heard.severity.as_str());
         }
         let state = std::mem::take(&mut self.state);
         self.state = state.step(input).map_err(|illegal| bad(illegal.0))?.0;
