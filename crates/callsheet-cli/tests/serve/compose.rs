@@ -23,14 +23,25 @@ fn a_composition_is_the_prompt_and_nothing_is_kept() {
         served.get("/api/prompts").expect(200)["pagination"]["total"],
         0
     );
-    let small = served.post("/api/compose/layers?byte_budget=1&encoding=cl100k", &input);
-    let (code, _) = small.error(400);
-    assert_eq!(code, "VALIDATION_ERROR");
+    let path = "/api/compose/layers?byte_budget=5&encoding=cl100k";
+    let small = served.post(path, &input).expect(200)["data"].clone();
+    assert_eq!(small["encoding"], "cl100k");
+    assert_eq!(small["omissions"][1]["reason"], "over-budget");
+    for query in [
+        "byte_budget=-1",
+        "token_budget=x",
+        "encoding=other",
+        "other=1",
+    ] {
+        let refused = served.post(&format!("/api/compose/layers?{query}"), &input);
+        assert_eq!(refused.error(400).0, "VALIDATION_ERROR", "{query}");
+    }
 }
 
 #[test]
 fn what_is_wrong_with_an_input_has_its_place() {
-    let served = Served::start(&Project::new());
+    let project = Project::new();
+    let served = Served::start(&project);
     let place = |body: &str| {
         let response = served.send(
             "POST",

@@ -66,7 +66,7 @@ fn all_named(ids: &mut Vec<Option<i64>>, event: crate::client::Event, title: &st
 
 #[test]
 fn what_others_store_appears_from_a_file() {
-    what_others_store_appears(&Project::new());
+    what_others_store_appears(&demo());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_others_store_appears_from_a_server() {
         skip("no PostgreSQL server");
         return;
     };
-    let mut project = Project::new();
+    let mut project = demo();
     project.variable("CALLSHEET_STORE", &database.url());
     what_others_store_appears(&project);
 }
@@ -123,9 +123,8 @@ fn what_is_asked_for_is_checked() {
 
 #[test]
 fn who_is_too_far_behind_is_told_to_ask_anew() {
-    let project = Project::new();
+    let project = demo();
     let served = Served::start(&project);
-    add_task(&project, "one");
     let store = callsheet_store::Store::open(
         &callsheet_store::Location::parse(
             &project

@@ -113,7 +113,8 @@ fn written() -> BTreeSet<String> {
 
 #[test]
 fn every_endpoint_is_described() {
-    let served = Served::start(&Project::new());
+    let project = Project::new();
+    let served = Served::start(&project);
     let document = served.get("/openapi.json").expect(200);
     assert_eq!(document["info"]["title"], "Callsheet");
     let mut told = BTreeSet::new();
@@ -139,7 +140,8 @@ fn every_endpoint_is_described() {
 
 #[test]
 fn the_document_is_one_of_openapi() {
-    let served = Served::start(&Project::new());
+    let project = Project::new();
+    let served = Served::start(&project);
     let document = served.get("/openapi.json").expect(200);
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     assert_eq!(document["security"], json!([{"token": []}]));

@@ -29,8 +29,14 @@ fn known(project: &Project) -> String {
         ("projects", "project".to_owned()),
         ("tasks", run.text().trim().to_owned()),
         ("runs", first(&["runs", "--limit", "1", "--json"], "runs")),
-        ("prompts", first(&["prompts", "--limit", "1", "--json"], "prompts")),
-        ("batches", first(&["sprint", "batches", "--json"], "batches")),
+        (
+            "prompts",
+            first(&["prompts", "--limit", "1", "--json"], "prompts"),
+        ),
+        (
+            "batches",
+            first(&["sprint", "batches", "--json"], "batches"),
+        ),
     ];
     let of = |(noun, id): &(&str, String)| {
         format!(
@@ -48,7 +54,10 @@ fn ask(program: &Path, project: &Project, settings: &str) {
     let served = Served::start(project);
     let mut command = Command::new(program);
     command.arg("--config-file").arg(&file).arg("run");
-    command.args(["--header", &format!("Authorization: Bearer {}", served.token)]);
+    command.args([
+        "--header",
+        &format!("Authorization: Bearer {}", served.token),
+    ]);
     command.args(["--checks", "not_a_server_error"]);
     command.args(["--max-time", SECONDS, "--max-examples", "30"]);
     command.args(["--request-timeout", "60", "--workers", "2"]);

@@ -8,7 +8,7 @@ use crate::served::{Served, demo};
 
 #[test]
 fn a_socket_begins_with_the_open_batch_and_answers_pings() {
-    let project = Project::new();
+    let project = demo();
     let served = Served::start(&project);
     let mut socket = served.socket();
     let init = socket.next();
@@ -31,7 +31,8 @@ fn a_socket_begins_with_the_open_batch_and_answers_pings() {
 
 #[test]
 fn a_socket_needs_a_token_and_a_page_of_ours() {
-    let served = Served::start(&Project::new());
+    let project = Project::new();
+    let served = Served::start(&project);
     let open = |headers: &[(&str, &str)]| Socket::open(&served.address, headers).err();
     assert_eq!(open(&[]), Some(401));
     let bearer = format!("Bearer {}", served.read_token);

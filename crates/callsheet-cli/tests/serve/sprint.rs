@@ -79,7 +79,8 @@ fn what_a_batch_is_started_with_is_checked() {
 
 #[test]
 fn the_methods_of_each_path_are_told() {
-    let served = Served::start(&Project::new());
+    let project = Project::new();
+    let served = Served::start(&project);
     for path in [
         "/api/orchestrator/start",
         "/api/orchestrator/stop",
@@ -147,7 +148,8 @@ fn a_sprint_is_started_and_its_batch_is_told() {
 
 #[test]
 fn batches_are_read_in_pages() {
-    let served = Served::start(&demo());
+    let project = demo();
+    let served = Served::start(&project);
     let total = |query: &str| {
         let found = served.get(&format!("/api/batches{query}")).expect(200);
         (
