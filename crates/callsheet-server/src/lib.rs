@@ -9,6 +9,7 @@ mod answer;
 mod api;
 mod assets;
 mod error;
+mod extract;
 mod instance;
 mod live;
 mod pages;

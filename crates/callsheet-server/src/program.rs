@@ -21,6 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How many bytes an answer may have.
 const MOST: u64 = 64 << 20;
 
+/// How many bytes an argument may have; the system refuses one of twice the size.
+const MOST_ARGUMENT: usize = 64 << 10;
+
+/// How many bytes all arguments may have.
+const MOST_ARGUMENTS: usize = 512 << 10;
+
 /// How many bytes of what is said are kept.
 const MOST_SAID: u64 = 64 << 10;
 
@@ -69,6 +75,17 @@ impl Program {
 
     /// Runs a command to its end.
     pub(crate) async fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Ended, ApiError> {
+        self.run_within(PATIENCE, args, input).await
+    }
+
+    /// Runs a command to its end, which has to come in time.
+    pub(crate) async fn run_within(
+        &self,
+        patience: Duration,
+        args: &[&str],
+        input: Option<&[u8]>,
+    ) -> Result<Ended, ApiError> {
+        check(args)?;
         let failed = |what: &str, cause: std::io::Error| {
             ApiError::internal(format!("cannot {what} callsheet: {cause}"))
         };
@@ -111,10 +128,10 @@ impl Program {
             let status = child.wait().await?;
             std::io::Result::Ok((status.code(), printed?, said?))
         };
-        let ended = tokio::time::timeout(PATIENCE, all).await.map_err(|_| {
+        let ended = tokio::time::timeout(patience, all).await.map_err(|_| {
             ApiError::internal(format!(
                 "callsheet took longer than {} s",
-                PATIENCE.as_secs()
+                patience.as_secs()
             ))
         })?;
         let (code, printed, said) = ended.map_err(|cause| failed("run", cause))?;
@@ -203,6 +220,22 @@ impl Program {
     fn jobs(&self) -> std::sync::MutexGuard<'_, Vec<Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Refuses what no program can be given.
+fn check(args: &[&str]) -> Result<(), ApiError> {
+    let all: usize = args.iter().map(|arg| arg.len()).sum();
+    if all > MOST_ARGUMENTS || args.iter().any(|arg| arg.len() > MOST_ARGUMENT) {
+        return Err(ApiError::validation(
+            "the request has a value that is too long",
+        ));
+    }
+    if args.iter().any(|arg| arg.contains('\0')) {
+        return Err(ApiError::validation(
+            "the request has a text with the character NUL",
+        ));
+    }
+    Ok(())
 }
 
 impl Ended {
