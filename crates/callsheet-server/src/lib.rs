@@ -12,11 +12,13 @@ mod error;
 mod extract;
 mod instance;
 mod live;
+mod once;
 mod pages;
 mod program;
 mod serve;
 mod server;
 mod site;
+mod view;
 
 pub use access::{Access, Token};
 pub use error::ServeError;

@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::error::{ApiError, Code, ServeError};
+use crate::server::Server;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -159,6 +160,18 @@ impl Program {
         }
     }
 
+    /// Does something that may take a while: whatever document it prints is the answer, with a negative verdict too.
+    async fn act(&self, args: &[&str], patience: Duration) -> Result<Value, ApiError> {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        let ended = self.run_within(patience, &all, None).await?;
+        match ended.code {
+            Some(0 | 1 | 3) if !ended.printed.is_empty() => serde_json::from_slice(&ended.printed)
+                .map_err(|error| ApiError::internal(format!("callsheet printed no JSON: {error}"))),
+            _ => Err(ended.error()),
+        }
+    }
+
     /// Starts a command that goes on; a leash lets it know when this process is gone.
     pub(crate) fn start(
         &self,
@@ -219,6 +232,23 @@ impl Program {
 
     fn jobs(&self) -> std::sync::MutexGuard<'_, Vec<Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Server {
+    /// Does something that goes on to its end, even if whoever asked for it goes away.
+    pub(crate) async fn act(
+        &self,
+        args: Vec<String>,
+        patience: Duration,
+    ) -> Result<Value, ApiError> {
+        let server = self.clone();
+        let done = tokio::spawn(async move {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            server.program.act(&args, patience).await
+        });
+        done.await
+            .map_err(|_| ApiError::internal("the server failed; this is a bug"))?
     }
 }
 

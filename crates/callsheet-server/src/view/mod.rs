@@ -1,0 +1,5 @@
+//! What endpoints and pages both show: gathered once, from the store and from the project as it is now.
+
+pub(crate) mod project;
+pub(crate) mod run;
+pub(crate) mod task;
