@@ -156,7 +156,7 @@ impl ApiError {
     }
 
     /// Takes what is wrong with an input for a conflict: the parts of it were fine.
-    pub(crate) fn as_conflict(mut self) -> Self {
+    pub(crate) fn into_conflict(mut self) -> Self {
         if self.code == Code::ValidationError {
             self.code = Code::Conflict;
         }
@@ -164,7 +164,7 @@ impl ApiError {
     }
 
     /// Takes a conflict for something that has to be done first.
-    pub(crate) fn as_precondition(mut self) -> Self {
+    pub(crate) fn into_precondition(mut self) -> Self {
         if self.code == Code::Conflict {
             self.code = Code::PreconditionFailed;
         }

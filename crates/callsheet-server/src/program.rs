@@ -17,7 +17,7 @@ use crate::error::{ApiError, Code, ServeError};
 use crate::server::Server;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How many bytes an answer may have.
 const MOST: u64 = 64 << 20;

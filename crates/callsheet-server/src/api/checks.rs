@@ -144,7 +144,7 @@ async fn rerun(
     args.extend(names.iter().map(|name| format!("--check={name}")));
     let done = server.act(args, PATIENCE).await;
     // That it is over is known: what is left is where it worked.
-    let done = done.map_err(ApiError::as_precondition)?;
+    let done = done.map_err(ApiError::into_precondition)?;
     Ok(data(RunDocument(done)))
 }
 

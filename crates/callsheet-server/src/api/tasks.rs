@@ -454,7 +454,7 @@ async fn set_dependency(server: &Server, id: Id, on: Id, remove: bool) -> Result
     args.extend(remove.then_some("--remove"));
     let asked = server.program.ask(&args, None).await;
     // Both ids were looked up: what is wrong now is what they would make.
-    asked.map(|_| ()).map_err(ApiError::as_conflict)
+    asked.map(|_| ()).map_err(ApiError::into_conflict)
 }
 
 fn ids(names: &[String]) -> Result<Vec<Id>, ApiError> {

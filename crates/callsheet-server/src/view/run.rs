@@ -81,15 +81,19 @@ pub(crate) fn startable(site: &Site, task: Id) -> Result<(), ApiError> {
             let why = format!("task `{task}` waits for tasks that are not done");
             Err(ApiError::precondition(why).details(json!({"waits_for": state.waits_for})))
         }
-        _ if !tasks::document(&state)["write_scope"]
-            .as_array()
-            .is_some_and(|globs| !globs.is_empty()) =>
-        {
+        _ if !has_scope(&state) => {
             let why = format!("task `{task}` has no write scope");
             Err(ApiError::precondition(why))
         }
         _ => Ok(()),
     }
+}
+
+fn has_scope(state: &TaskState) -> bool {
+    let globs = tasks::document(state)["write_scope"]
+        .as_array()
+        .map(Vec::len);
+    globs.is_some_and(|globs| globs > 0)
 }
 
 /// Refuses a task with a run that is not over.
