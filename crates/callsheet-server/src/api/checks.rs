@@ -27,13 +27,13 @@ const PATIENCE: Duration = Duration::from_hours(2);
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(checks))
-        .routes(routes!(rerun))
-        .routes(routes!(violations))
-        .routes(routes!(approve))
-        .routes(routes!(reject))
+        .routes(routes!(list_checks))
+        .routes(routes!(rerun_checks))
+        .routes(routes!(list_violations))
+        .routes(routes!(approve_violation))
+        .routes(routes!(reject_violation))
         .routes(routes!(show_proof))
-        .routes(routes!(merge))
+        .routes(routes!(merge_task))
 }
 
 /// Which checks are run again.
@@ -78,7 +78,7 @@ struct Merge(Value);
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
-async fn checks(
+async fn list_checks(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(page): Query<PageQuery>,
@@ -96,7 +96,7 @@ async fn checks(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
-async fn violations(
+async fn list_violations(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(page): Query<PageQuery>,
@@ -127,7 +127,7 @@ async fn list(server: &Server, id: &str, field: &str) -> Result<Vec<Value>, ApiE
         (status = 409, description = "The run is not over", body = ErrorBody),
         (status = 412, description = "The run is not one of a task, or its worktree is not as it left it", body = ErrorBody),
     ))]
-async fn rerun(
+async fn rerun_checks(
     State(server): State<Server>,
     Path(id): Path<String>,
     wanted: Option<Json<Rerun>>,
@@ -158,7 +158,10 @@ async fn rerun(
         (status = 404, description = "No such violation", body = ErrorBody),
         (status = 409, description = "Somebody has decided already", body = ErrorBody),
     ))]
-async fn approve(State(server): State<Server>, Path(id): Path<String>) -> Answer<Violation> {
+async fn approve_violation(
+    State(server): State<Server>,
+    Path(id): Path<String>,
+) -> Answer<Violation> {
     decide(&server, "approve", &id).await
 }
 
@@ -172,7 +175,10 @@ async fn approve(State(server): State<Server>, Path(id): Path<String>) -> Answer
         (status = 404, description = "No such violation", body = ErrorBody),
         (status = 409, description = "Somebody has decided already", body = ErrorBody),
     ))]
-async fn reject(State(server): State<Server>, Path(id): Path<String>) -> Answer<Violation> {
+async fn reject_violation(
+    State(server): State<Server>,
+    Path(id): Path<String>,
+) -> Answer<Violation> {
     decide(&server, "reject", &id).await
 }
 
@@ -244,7 +250,7 @@ async fn proof_of(server: &Server, project: Project, run: Run) -> Result<Value, 
         (status = 409, description = "There is a conflict, a failed check, a violation or nothing to merge", body = ErrorBody),
         (status = 412, description = "Local changes are in the way", body = ErrorBody),
     ))]
-async fn merge(State(server): State<Server>, Path(id): Path<String>) -> Answer<Merge> {
+async fn merge_task(State(server): State<Server>, Path(id): Path<String>) -> Answer<Merge> {
     let found = task::find_own(&server, &id).await?;
     let args = vec!["merge".to_owned(), found.id.to_string()];
     let document = server.act(args, PATIENCE).await?;

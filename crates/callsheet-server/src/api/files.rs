@@ -24,7 +24,7 @@ const HIDDEN: [&str; 2] = [".git", ".callsheet"];
 
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(files))
+    OpenApiRouter::new().routes(routes!(list_files))
 }
 
 /// Which files are asked for.
@@ -65,7 +65,7 @@ struct Entry {
         (status = 404, description = "No such project or directory", body = ErrorBody),
         (status = 409, description = "The project is not served here", body = ErrorBody),
     ))]
-async fn files(
+async fn list_files(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(wanted): Query<Wanted>,

@@ -30,7 +30,7 @@ const AT_ONCE: usize = 64;
 
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(log))
+    OpenApiRouter::new().routes(routes!(show_log))
 }
 
 /// Which lines are asked for.
@@ -120,7 +120,7 @@ impl From<StoredRecord> for Line {
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
-async fn log(
+async fn show_log(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(wanted): Query<Wanted>,

@@ -33,8 +33,8 @@ const MOST: usize = 10_000;
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(show, change, remove))
+        .routes(routes!(list_profiles, create_profile))
+        .routes(routes!(show_profile, change_profile, remove_profile))
 }
 
 /// An agent profile.
@@ -226,7 +226,7 @@ fn checked(name: &str) -> Result<&str, ApiError> {
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "The project is not served here", body = ErrorBody),
     ))]
-async fn list(
+async fn list_profiles(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(page): Query<PageQuery>,
@@ -257,7 +257,7 @@ async fn list(
         (status = 409, description = "There is such a profile, or the project is not served here", body = ErrorBody),
         (status = 412, description = "The file cannot be written", body = ErrorBody),
     ))]
-async fn create(
+async fn create_profile(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(new): Json<NewProfile>,
@@ -288,7 +288,10 @@ async fn create(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such profile", body = ErrorBody),
     ))]
-async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<ProfileDocument> {
+async fn show_profile(
+    State(server): State<Server>,
+    Path(id): Path<String>,
+) -> Answer<ProfileDocument> {
     let settings = server.settings()?.prompt;
     let found = server.blocking(move |site| Shelf::open(site, &settings)?.find(&id));
     Ok(data(found.await?))
@@ -307,7 +310,7 @@ async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<Pr
         (status = 409, description = "The profile stands in `callsheet.toml`, or cannot be read", body = ErrorBody),
         (status = 412, description = "The file cannot be written", body = ErrorBody),
     ))]
-async fn change(
+async fn change_profile(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(change): Json<ProfileChange>,
@@ -336,7 +339,7 @@ async fn change(
         (status = 409, description = "It is in use, or stands in `callsheet.toml`", body = ErrorBody),
         (status = 412, description = "The file cannot be deleted", body = ErrorBody),
     ))]
-async fn remove(
+async fn remove_profile(
     State(server): State<Server>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {

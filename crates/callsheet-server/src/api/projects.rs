@@ -17,9 +17,9 @@ use crate::view::project::{Monitor, ProjectDocument};
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(show, change, remove))
-        .routes(routes!(monitor))
+        .routes(routes!(list_projects, create_project))
+        .routes(routes!(show_project, change_project, remove_project))
+        .routes(routes!(monitor_project))
 }
 
 /// A project that is to be made.
@@ -53,7 +53,7 @@ struct ProjectChange {
         (status = 400, description = "Something in the request is wrong", body = ErrorBody),
         (status = 401, description = "No token", body = ErrorBody),
     ))]
-async fn list(
+async fn list_projects(
     State(server): State<Server>,
     Query(page): Query<PageQuery>,
 ) -> ManyAnswer<ProjectDocument> {
@@ -72,7 +72,7 @@ async fn list(
         (status = 409, description = "There is a project of this name", body = ErrorBody),
         (status = 412, description = "A project is made in its directory", body = ErrorBody),
     ))]
-async fn create(
+async fn create_project(
     State(server): State<Server>,
     Json(new): Json<NewProject>,
 ) -> Answer<ProjectDocument> {
@@ -97,7 +97,10 @@ async fn create(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
-async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<ProjectDocument> {
+async fn show_project(
+    State(server): State<Server>,
+    Path(id): Path<String>,
+) -> Answer<ProjectDocument> {
     let project = server.find_project(&id).await?;
     let described = server.describe(vec![project]).await?;
     let described = described.into_iter().next();
@@ -119,7 +122,7 @@ async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<Pr
         (status = 409, description = "A project is never renamed, or it is not served here", body = ErrorBody),
         (status = 412, description = "The branch is set in the settings of the project", body = ErrorBody),
     ))]
-async fn change(
+async fn change_project(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(change): Json<ProjectChange>,
@@ -159,7 +162,10 @@ async fn change(
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "A project is never removed from its store", body = ErrorBody),
     ))]
-async fn remove(State(server): State<Server>, Path(id): Path<String>) -> Result<(), ApiError> {
+async fn remove_project(
+    State(server): State<Server>,
+    Path(id): Path<String>,
+) -> Result<(), ApiError> {
     let project = server.find_project(&id).await?;
     Err(ApiError::conflict(format!(
         "project `{}` stays: a store never forgets a project; `callsheet gc` deletes prompts that you don't keep",
@@ -175,7 +181,7 @@ async fn remove(State(server): State<Server>, Path(id): Path<String>) -> Result<
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
-async fn monitor(State(server): State<Server>, Path(id): Path<String>) -> Answer<Monitor> {
+async fn monitor_project(State(server): State<Server>, Path(id): Path<String>) -> Answer<Monitor> {
     let project = server.find_project(&id).await?;
     Ok(data(server.monitor(&project).await?))
 }

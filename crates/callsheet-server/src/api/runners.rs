@@ -17,8 +17,8 @@ use crate::site::Site;
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(limits))
+        .routes(routes!(list_runners))
+        .routes(routes!(show_limits))
 }
 
 /// Who runs agents, under a name. No command and no variable is told.
@@ -115,7 +115,7 @@ impl Waiting {
         (status = 400, description = "Something in the request or in the settings is wrong", body = ErrorBody),
         (status = 401, description = "No token", body = ErrorBody),
     ))]
-async fn list(
+async fn list_runners(
     State(server): State<Server>,
     Query(page): Query<PageQuery>,
 ) -> ManyAnswer<RunnerDocument> {
@@ -172,7 +172,7 @@ fn described(
         (status = 200, description = "What waits", body = Data<Limits>),
         (status = 401, description = "No token", body = ErrorBody),
     ))]
-async fn limits(State(server): State<Server>) -> Answer<Limits> {
+async fn show_limits(State(server): State<Server>) -> Answer<Limits> {
     let now = now();
     let closed = |standings: Standings| {
         let one = |(name, standing): (String, Standing)| Closed {

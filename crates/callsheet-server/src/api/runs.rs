@@ -24,11 +24,11 @@ const MOST: usize = 1000;
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(show))
-        .routes(routes!(events))
-        .routes(routes!(stop))
-        .routes(routes!(retry))
+        .routes(routes!(list_runs))
+        .routes(routes!(show_run))
+        .routes(routes!(list_events_of_run))
+        .routes(routes!(stop_run))
+        .routes(routes!(retry_run))
         .routes(routes!(continue_run))
 }
 
@@ -114,7 +114,7 @@ struct Continuation {
         (status = 400, description = "Something in the request is wrong", body = ErrorBody),
         (status = 401, description = "No token", body = ErrorBody),
     ))]
-async fn list(
+async fn list_runs(
     State(server): State<Server>,
     Query(page): Query<PageQuery>,
     Query(wanted): Query<Wanted>,
@@ -139,7 +139,7 @@ async fn list(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
-async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<RunDocument> {
+async fn show_run(State(server): State<Server>, Path(id): Path<String>) -> Answer<RunDocument> {
     let (project, found) = run::find(&server, &id).await?;
     let document = run::document(&server.site.store, &project, &found).await?;
     Ok(data(RunDocument(document)))
@@ -154,7 +154,7 @@ async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<Ru
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
-async fn events(
+async fn list_events_of_run(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(wanted): Query<Since>,
@@ -191,7 +191,7 @@ async fn events(
         (status = 404, description = "No such run", body = ErrorBody),
         (status = 409, description = "The run is over already, or did not end in time", body = ErrorBody),
     ))]
-async fn stop(State(server): State<Server>, Path(id): Path<String>) -> Answer<RunDocument> {
+async fn stop_run(State(server): State<Server>, Path(id): Path<String>) -> Answer<RunDocument> {
     let found = run::find_own(&server, &id).await?;
     if found.state == RunState::Finished {
         let why = format!("run `{}` is over already", found.id);
@@ -220,7 +220,7 @@ async fn stop(State(server): State<Server>, Path(id): Path<String>) -> Answer<Ru
         (status = 409, description = "A run of the task is not over, or the task is done or cancelled", body = ErrorBody),
         (status = 412, description = "The run is not one of a task, or the task waits for others", body = ErrorBody),
     ))]
-async fn retry(
+async fn retry_run(
     State(server): State<Server>,
     Path(id): Path<String>,
     key: Key,

@@ -24,12 +24,12 @@ use crate::view::{run, task};
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(show, change))
-        .routes(routes!(cancel))
-        .routes(routes!(depend))
-        .routes(routes!(depend_no_more))
-        .routes(routes!(runs, start_run))
+        .routes(routes!(list_tasks, add_task))
+        .routes(routes!(show_task, change_task))
+        .routes(routes!(cancel_task))
+        .routes(routes!(add_dependency))
+        .routes(routes!(remove_dependency))
+        .routes(routes!(list_runs_of_task, start_run))
 }
 
 /// Which tasks are asked for.
@@ -136,7 +136,7 @@ impl Order {
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
-async fn list(
+async fn list_tasks(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(page): Query<PageQuery>,
@@ -171,7 +171,7 @@ async fn list(
         (status = 409, description = "The project is not the one that is served", body = ErrorBody),
         (status = 412, description = "The project has no git repository", body = ErrorBody),
     ))]
-async fn create(
+async fn add_task(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(new): Json<NewTask>,
@@ -230,7 +230,7 @@ async fn create(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
     ))]
-async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<TaskDocument> {
+async fn show_task(State(server): State<Server>, Path(id): Path<String>) -> Answer<TaskDocument> {
     let (project, found) = task::find(&server, &id).await?;
     document(&server, project, found.id).await
 }
@@ -249,7 +249,7 @@ async fn show(State(server): State<Server>, Path(id): Path<String>) -> Answer<Ta
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "A task never changes that way", body = ErrorBody),
     ))]
-async fn change(
+async fn change_task(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(change): Json<TaskChange>,
@@ -266,7 +266,7 @@ async fn change(
         }
     }
     if change.cancelled == Some(true) {
-        cancel_task(&server, found.id).await?;
+        cancel_now(&server, found.id).await?;
     }
     document(&server, server.site.project.clone(), found.id).await
 }
@@ -320,9 +320,9 @@ fn must_stay(found: &Task, change: &TaskChange) -> Result<(), ApiError> {
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "A run of the task is not over", body = ErrorBody),
     ))]
-async fn cancel(State(server): State<Server>, Path(id): Path<String>) -> Answer<TaskDocument> {
+async fn cancel_task(State(server): State<Server>, Path(id): Path<String>) -> Answer<TaskDocument> {
     let found = task::find_own(&server, &id).await?;
-    cancel_task(&server, found.id).await?;
+    cancel_now(&server, found.id).await?;
     document(&server, server.site.project.clone(), found.id).await
 }
 
@@ -338,7 +338,7 @@ async fn cancel(State(server): State<Server>, Path(id): Path<String>) -> Answer<
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "It waits for it already, or that would close a cycle", body = ErrorBody),
     ))]
-async fn depend(
+async fn add_dependency(
     State(server): State<Server>,
     Path(id): Path<String>,
     Json(dependency): Json<Dependency>,
@@ -360,7 +360,7 @@ async fn depend(
         (status = 404, description = "No such task, or it does not wait for the other one", body = ErrorBody),
         (status = 409, description = "The task is of a project that is not served", body = ErrorBody),
     ))]
-async fn depend_no_more(
+async fn remove_dependency(
     State(server): State<Server>,
     Path((id, dep)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
@@ -381,7 +381,7 @@ async fn depend_no_more(
         (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
     ))]
-async fn runs(
+async fn list_runs_of_task(
     State(server): State<Server>,
     Path(id): Path<String>,
     Query(page): Query<PageQuery>,
@@ -442,7 +442,7 @@ async fn document(
     Ok(data(TaskDocument(tasks::document(&state.await?))))
 }
 
-async fn cancel_task(server: &Server, id: Id) -> Result<(), ApiError> {
+async fn cancel_now(server: &Server, id: Id) -> Result<(), ApiError> {
     let args = ["task", "cancel", id.as_str()];
     server.program.ask(&args, None).await.map(|_| ())
 }
