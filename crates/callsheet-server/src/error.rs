@@ -172,6 +172,22 @@ impl ApiError {
         self
     }
 
+    /// Takes what is wrong with an input for a conflict: the parts of it were fine.
+    pub(crate) fn into_conflict(mut self) -> Self {
+        if self.code == Code::ValidationError {
+            self.code = Code::Conflict;
+        }
+        self
+    }
+
+    /// Takes a conflict for something that has to be done first.
+    pub(crate) fn into_precondition(mut self) -> Self {
+        if self.code == Code::Conflict {
+            self.code = Code::PreconditionFailed;
+        }
+        self
+    }
+
     pub(crate) fn code(&self) -> Code {
         self.code
     }
