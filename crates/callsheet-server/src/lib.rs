@@ -16,6 +16,7 @@ mod program;
 mod serve;
 mod server;
 mod site;
+mod view;
 
 pub use access::{Access, Token};
 pub use error::ServeError;

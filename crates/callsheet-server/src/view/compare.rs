@@ -2,7 +2,6 @@
 
 use callsheet::cache::common_prefix;
 use callsheet::reading::Reading;
-use callsheet::tokens;
 use serde::Serialize;
 use similar::{Algorithm, ChangeTag, TextDiff, capture_diff_slices};
 
@@ -34,7 +33,11 @@ pub(crate) struct Comparison {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Part {
     /// Sections in a row that are the same.
-    Same { no: String, count: usize, name: String },
+    Same {
+        no: String,
+        count: usize,
+        name: String,
+    },
     /// A section that is not.
     Differs(Box<Differs>),
 }
@@ -82,7 +85,10 @@ struct Side<'a> {
 
 fn sides(opened: &Opened) -> Vec<Side<'_>> {
     let reading = Reading::of(&opened.text);
-    let sections = opened.entries.iter().filter(|entry| entry.section.is_some());
+    let sections = opened
+        .entries
+        .iter()
+        .filter(|entry| entry.section.is_some());
     sections
         .map(|entry| Side {
             key: (entry.layer.clone(), entry.name.clone()),
@@ -95,7 +101,12 @@ fn sides(opened: &Opened) -> Vec<Side<'_>> {
 /// Puts two prompts beside each other.
 pub(crate) fn compare(old: &Opened, new: &Opened) -> Comparison {
     let (ones, others) = (sides(old), sides(new));
-    let keys = |sides: &[Side<'_>]| sides.iter().map(|side| side.key.clone()).collect::<Vec<_>>();
+    let keys = |sides: &[Side<'_>]| {
+        sides
+            .iter()
+            .map(|side| side.key.clone())
+            .collect::<Vec<_>>()
+    };
     let (old_keys, new_keys) = (keys(&ones), keys(&others));
     let mut parts: Vec<Part> = Vec::new();
     let mut same: Vec<&Entry> = Vec::new();
@@ -156,7 +167,8 @@ fn differs(one: Option<&Side<'_>>, other: Option<&Side<'_>>) -> Option<Part> {
     let more = rows.len().saturating_sub(MOST);
     rows.truncate(MOST);
     let count = |side: Option<&Side<'_>>| side.map(|side| side.entry.tokens);
-    let number = |side: Option<&Side<'_>>| i64::try_from(count(side).unwrap_or(0)).unwrap_or(i64::MAX);
+    let number =
+        |side: Option<&Side<'_>>| i64::try_from(count(side).unwrap_or(0)).unwrap_or(i64::MAX);
     Some(Part::Differs(Box::new(Differs {
         no: entry.no.clone(),
         colour: entry.colour,
@@ -217,9 +229,21 @@ mod tests {
 
     fn shown(rows: &[Beside]) -> Vec<String> {
         let side = |line: &Option<Line>| {
-            line.as_ref().map_or_else(|| "-".to_owned(), |line| format!("{}{}{}", line.number, if line.equal { " " } else { "!" }, line.html))
+            line.as_ref().map_or_else(
+                || "-".to_owned(),
+                |line| {
+                    format!(
+                        "{}{}{}",
+                        line.number,
+                        if line.equal { " " } else { "!" },
+                        line.html
+                    )
+                },
+            )
         };
-        rows.iter().map(|row| format!("{} | {}", side(&row.old), side(&row.new))).collect()
+        rows.iter()
+            .map(|row| format!("{} | {}", side(&row.old), side(&row.new)))
+            .collect()
     }
 
     #[test]

@@ -115,7 +115,11 @@ impl Shelf {
 }
 
 /// Opens the prompt that an id, or a prefix that no other has, means.
-pub(crate) async fn open(server: &Server, shelf: &Shelf, id: &str) -> Result<Arc<Opened>, ApiError> {
+pub(crate) async fn open(
+    server: &Server,
+    shelf: &Shelf,
+    id: &str,
+) -> Result<Arc<Opened>, ApiError> {
     let (store, project) = (&server.site.store, &server.site.project);
     let sealed = store.prompt(project, id).await?;
     if let Some(found) = shelf.find(sealed.id) {
@@ -174,7 +178,8 @@ impl Opened {
 
     /// Returns the entry whose section holds a byte.
     pub(crate) fn entry_at(&self, byte: usize) -> Option<&Entry> {
-        let holds = |entry: &&Entry| entry.section.is_some() && entry.start <= byte && byte < entry.end;
+        let holds =
+            |entry: &&Entry| entry.section.is_some() && entry.start <= byte && byte < entry.end;
         self.entries.iter().find(holds)
     }
 }
@@ -189,7 +194,12 @@ pub(crate) fn entries(manifest: &Manifest, recipe: Option<&Recipe>) -> Vec<Entry
             order.push(&section.layer);
         }
     }
-    let number = |layer: &str| order.iter().position(|name| *name == layer).map(|at| at + 1);
+    let number = |layer: &str| {
+        order
+            .iter()
+            .position(|name| *name == layer)
+            .map(|at| at + 1)
+    };
     let mut all: Vec<Entry> = Vec::new();
     let whole = manifest.bytes.max(1);
     for (at, section) in manifest.sections.iter().enumerate() {
@@ -240,8 +250,14 @@ fn add_lost(
         over_budget: omission.reason == Reason::OverBudget,
         loss: omission.is_loss(),
     };
-    let same = |entry: &&mut Entry| entry.layer == omission.layer && entry.name == omission.name && entry.cut.is_none();
-    if let Some(entry) = all.iter_mut().filter(|entry| entry.section.is_some()).find(same) {
+    let same = |entry: &&mut Entry| {
+        entry.layer == omission.layer && entry.name == omission.name && entry.cut.is_none()
+    };
+    if let Some(entry) = all
+        .iter_mut()
+        .filter(|entry| entry.section.is_some())
+        .find(same)
+    {
         entry.cut = Some(lost);
         return;
     }
@@ -251,7 +267,10 @@ fn add_lost(
     let after = |entry: &Entry| entry.layer == omission.layer;
     let place = match all.iter().rposition(after) {
         Some(at) => at + 1,
-        None => all.iter().position(|entry| entry.layer_no > layer_no).unwrap_or(all.len()),
+        None => all
+            .iter()
+            .position(|entry| entry.layer_no > layer_no)
+            .unwrap_or(all.len()),
     };
     let start = place.checked_sub(1).map_or(0, |before| all[before].end);
     let entry = Entry {
@@ -299,7 +318,10 @@ fn give_numbers(all: &mut [Entry]) {
     for entry in all {
         let at = nth.entry(entry.layer_no).or_default();
         entry.no = entry.layer_no.to_string();
-        if of_layer.get(&entry.layer_no).is_some_and(|count| *count > 1) {
+        if of_layer
+            .get(&entry.layer_no)
+            .is_some_and(|count| *count > 1)
+        {
             entry.no.push_str(&letters(*at));
         }
         *at += 1;
@@ -324,7 +346,9 @@ fn title(layer: &str, name: &str) -> String {
         return layer.to_owned();
     }
     let last = name.trim_end_matches('/').rsplit('/').next();
-    last.filter(|last| !last.is_empty()).unwrap_or(name).to_owned()
+    last.filter(|last| !last.is_empty())
+        .unwrap_or(name)
+        .to_owned()
 }
 
 /// Returns a source as people write it: a file by its path alone.
@@ -334,7 +358,10 @@ pub(crate) fn shown_source(source: &str) -> &str {
 
 /// Returns a part of a whole in percent, with three digits after the point.
 pub(crate) fn percent(part: usize, whole: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a length on the screen is no exact number")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a length on the screen is no exact number"
+    )]
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     (share * 1000.0).round() / 1000.0
 }

@@ -48,7 +48,13 @@ pub(crate) enum Block {
 }
 
 impl Script {
-    pub(crate) fn new(text: &str, map: &SourceMap, manifest: &Manifest, entries: &[Entry], kept: usize) -> Self {
+    pub(crate) fn new(
+        text: &str,
+        map: &SourceMap,
+        manifest: &Manifest,
+        entries: &[Entry],
+        kept: usize,
+    ) -> Self {
         let reading = Reading::of(text);
         let mut script = Self {
             read: reading.text().to_owned(),
@@ -75,7 +81,11 @@ impl Script {
             let place = reading.to_read(starts[section])..reading.to_read(end);
             let rows = script.cut(place, &mut line);
             let body = reading.to_read(entry.start)..reading.to_read(entry.end);
-            script.blocks.push(Block::Section { entry: number, rows, body });
+            script.blocks.push(Block::Section {
+                entry: number,
+                rows,
+                body,
+            });
         }
         script.lines = script.rows.last().map_or(0, |row| row.line);
         script
@@ -90,7 +100,11 @@ impl Script {
             let len = rest.iter().position(|byte| *byte == b'\n');
             let end = at + len.unwrap_or(rest.len());
             let (row, start) = (*line, at);
-            self.rows.push(Row { line: row, start, end });
+            self.rows.push(Row {
+                line: row,
+                start,
+                end,
+            });
             at = end;
             if len.is_some() {
                 *line += 1;
@@ -129,7 +143,9 @@ impl Script {
         let inside = row.start < body.end && row.end >= body.start && body.start < body.end;
         let class = if inside { "l" } else { "l f" };
         let (line, start) = (row.line, row.start);
-        html.push_str(&format!("<span class=\"{class}\" data-n=\"{line}\" data-r=\"{start}\">"));
+        html.push_str(&format!(
+            "<span class=\"{class}\" data-n=\"{line}\" data-r=\"{start}\">"
+        ));
         if inside {
             let from = body.start.clamp(row.start, row.end);
             let to = body.end.clamp(from, row.end);
@@ -163,7 +179,7 @@ pub(crate) fn spell(html: &mut String, text: &str) {
             '\'' => html.push_str("&#39;"),
             '\n' | '\t' => html.push(c),
             '\u{1b}' => html.push_str("<span class=\"ctl\" data-b=\"1\">ESC</span>"),
-            c if crate::pages::hides(c) => html.push_str(&format!(
+            c if crate::pages::show::hides(c) => html.push_str(&format!(
                 "<span class=\"ctl\" data-b=\"{}\">U+{:04X}</span>",
                 c.len_utf8(),
                 u32::from(c)
@@ -214,8 +230,13 @@ mod tests {
         assert_eq!(script.cut(4..8, &mut line), 1..3);
         assert_eq!(script.cut(8..14, &mut line), 3..5);
         let rows = script.rows.iter();
-        let shown: Vec<_> = rows.map(|row| (row.line, &script.read[row.start..row.end])).collect();
-        assert_eq!(shown, [(1, "<a>"), (2, "x"), (3, "y<"), (3, "/a>"), (4, "z")]);
+        let shown: Vec<_> = rows
+            .map(|row| (row.line, &script.read[row.start..row.end]))
+            .collect();
+        assert_eq!(
+            shown,
+            [(1, "<a>"), (2, "x"), (3, "y<"), (3, "/a>"), (4, "z")]
+        );
     }
 
     #[test]
@@ -224,7 +245,11 @@ mod tests {
         let mut line = 1;
         let rows = script.cut(0..script.read.len(), &mut line);
         let body = 3..8;
-        script.blocks.push(Block::Section { entry: 0, rows, body });
+        script.blocks.push(Block::Section {
+            entry: 0,
+            rows,
+            body,
+        });
         assert_eq!(
             script.html(0..9),
             "<span class=\"l\" data-n=\"1\" data-r=\"0\"><span class=\"f\">&lt;f&gt;</span>\

@@ -76,7 +76,11 @@ pub(crate) struct Other {
 }
 
 /// Tells where bytes come from.
-pub(crate) async fn whence(server: &Server, opened: &Opened, bytes: Range<usize>) -> Result<Whence, ApiError> {
+pub(crate) async fn whence(
+    server: &Server,
+    opened: &Opened,
+    bytes: Range<usize>,
+) -> Result<Whence, ApiError> {
     let len = opened.text.len();
     if bytes.start >= len || bytes.end > len || bytes.start >= bytes.end {
         return Err(ApiError::validation(format!(
@@ -85,7 +89,9 @@ pub(crate) async fn whence(server: &Server, opened: &Opened, bytes: Range<usize>
         )));
     }
     let start = opened.text.floor_char_boundary(bytes.start);
-    let end = opened.text.ceil_char_boundary(bytes.end.min(start.saturating_add(MOST)));
+    let end = opened
+        .text
+        .ceil_char_boundary(bytes.end.min(start.saturating_add(MOST)));
     let mut found = look(opened, start..end);
     if let Some(path) = file_of(opened, start) {
         found.now = Some(now(server, path, found.then.clone()).await?);
@@ -97,20 +103,26 @@ pub(crate) async fn whence(server: &Server, opened: &Opened, bytes: Range<usize>
 /// Returns what the prompt itself tells.
 fn look(opened: &Opened, bytes: Range<usize>) -> Whence {
     let reading = Reading::of(&opened.text);
-    let read = reading.to_read(bytes.start)..reading.to_read(bytes.end).max(reading.to_read(bytes.start));
+    let read =
+        reading.to_read(bytes.start)..reading.to_read(bytes.end).max(reading.to_read(bytes.start));
     let span = opened.map.at(bytes.start);
     let entry = opened.entry_at(bytes.start).cloned();
     let line = span.filter(|span| span.tells_line());
     let line = line.and_then(|span| span.line_at(&opened.text, bytes.start));
     let source = span.map_or(FRAME, |span| span.source.as_str());
-    let section = entry.as_ref().and_then(|entry| opened.manifest.sections.get(entry.section?));
+    let section = entry
+        .as_ref()
+        .and_then(|entry| opened.manifest.sections.get(entry.section?));
     let section = section.filter(|section| section.source == source);
     let whole = section.and_then(|section| opened.seal.bodies.get(&section.source_fingerprint));
     let whole = whole.and_then(|bytes| std::str::from_utf8(bytes).ok());
     let place = span.and_then(|span| {
         let from = span.source_start?;
         let (offset, len) = match span.transform {
-            None => (bytes.start - span.start, bytes.end.min(span.end) - bytes.start),
+            None => (
+                bytes.start - span.start,
+                bytes.end.min(span.end) - bytes.start,
+            ),
             Some(_) => (0, span.source_end?.saturating_sub(from)),
         };
         Some(from + offset..from + offset + len)
@@ -124,11 +136,20 @@ fn look(opened: &Opened, bytes: Range<usize>) -> Whence {
         read_start: read.start,
         read_end: read.end,
         layer: span.map_or(FRAME, |span| span.layer.as_str()).to_owned(),
-        source: if source == FRAME { "text of the recipe".to_owned() } else { shown_source(source).to_owned() },
+        source: if source == FRAME {
+            "text of the recipe".to_owned()
+        } else {
+            shown_source(source).to_owned()
+        },
         line,
-        transform: span.and_then(|span| span.transform.as_ref()).and_then(|transform| {
-            serde_json::to_value(transform).ok()?.as_str().map(|word| word.replace('_', " "))
-        }),
+        transform: span
+            .and_then(|span| span.transform.as_ref())
+            .and_then(|transform| {
+                serde_json::to_value(transform)
+                    .ok()?
+                    .as_str()
+                    .map(|word| word.replace('_', " "))
+            }),
         excerpt: excerpt.unwrap_or_default(),
         then: section.map(|section| section.source_fingerprint.to_string()),
         now: None,
@@ -155,7 +176,8 @@ fn excerpt(whole: &str, place: Range<usize>) -> Vec<(usize, String)> {
             break;
         }
         let text = line.trim_end_matches('\n');
-        let inside = from.clamp(start, start + text.len()) - start..to.clamp(start, start + text.len()) - start;
+        let inside = from.clamp(start, start + text.len()) - start
+            ..to.clamp(start, start + text.len()) - start;
         lines.push((number + 1, marked(text, inside)));
     }
     lines
@@ -197,7 +219,7 @@ async fn now(server: &Server, path: String, then: Option<String>) -> Result<Now,
             };
             let root = root.with_max_file_bytes(LARGEST_FILE);
             Ok(match root.read(&path) {
-                Ok(text) if then == Some(Fingerprint::of(text.as_bytes()).to_string()) => Now::Same,
+                Ok(text) if then == Some(Fingerprint::of(&text).to_string()) => Now::Same,
                 Ok(_) => Now::Changed,
                 Err(_) => Now::Gone,
             })
@@ -213,7 +235,9 @@ async fn others(server: &Server, opened: &Opened, byte: usize) -> Result<Vec<Oth
     if !(source.starts_with("file:") || source.starts_with("template:")) {
         return Ok(Vec::new());
     }
-    let body = opened.entry_at(byte).and_then(|entry| opened.manifest.sections.get(entry.section?));
+    let body = opened
+        .entry_at(byte)
+        .and_then(|entry| opened.manifest.sections.get(entry.section?));
     let body = body.map(|section| section.fingerprint);
     let (store, project) = (&server.site.store, &server.site.project);
     let filter = PromptFilter {
@@ -226,7 +250,10 @@ async fn others(server: &Server, opened: &Opened, byte: usize) -> Result<Vec<Oth
             continue;
         }
         let manifest = store.manifest(&prompt).await?;
-        let mut sections = manifest.sections.iter().filter(|section| section.source == source);
+        let mut sections = manifest
+            .sections
+            .iter()
+            .filter(|section| section.source == source);
         found.push(Other {
             id: prompt.id.to_string(),
             recipe: prompt.recipe,

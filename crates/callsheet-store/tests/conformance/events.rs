@@ -257,7 +257,10 @@ fn events_of_a_run_come_in_pages(place: &TestStore) {
     let [queued, first] = [seqs[0] - 1, seqs[1]];
 
     let all = EventFilter::default();
-    let pages = store.event_pages_of_run(run, all.clone(), 2).wait().unwrap();
+    let pages = store
+        .event_pages_of_run(run, all.clone(), 2)
+        .wait()
+        .unwrap();
     assert_eq!(pages.total, 5);
     assert_eq!(pages.starts, [queued, first + 1, first + 4]);
     assert_eq!(pages.last, first + 4);
