@@ -7,7 +7,7 @@ mod limits;
 mod prompts;
 mod runs;
 mod settings;
-mod show;
+pub(crate) mod show;
 mod sprint;
 mod story;
 
