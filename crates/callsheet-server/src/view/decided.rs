@@ -12,12 +12,11 @@ const PAGE: i64 = 500;
 const FAR: i64 = 10_000;
 
 /// What counts as a decision.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 7] = [
     "run:annotated",
     "run:stopping",
     "merge:complete",
     "merge:refused",
-    "task:added",
     "task:cancelled",
     "batch:start",
     "batch:stopping",
