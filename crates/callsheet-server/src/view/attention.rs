@@ -184,7 +184,12 @@ fn of_task(state: &TaskState) -> Option<Waiting> {
             TaskStatus::Done | TaskStatus::Cancelled | TaskStatus::Running | TaskStatus::Blocked
         )
     };
-    if over(state.derived.status) {
+    // Somebody has dealt with it already: an agent is on its way.
+    let is_queued = state
+        .runs
+        .iter()
+        .any(|one| one.run.state != RunState::Finished);
+    if is_queued || over(state.derived.status) {
         return None;
     }
     let last = state
