@@ -17,5 +17,6 @@ mod keys;
 mod live;
 mod looks;
 mod page;
+mod pictures;
 mod stage;
 mod wire;
