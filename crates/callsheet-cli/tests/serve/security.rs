@@ -71,6 +71,7 @@ fn assert_headers(answer: &Answer, what: &str) {
 #[test]
 fn nobody_gets_in_without_a_token() {
     let server = Server::start(quiet());
+    let root = server.desk.project.root().display().to_string();
     let wrong = bearer(&"0".repeat(64));
     let basic = format!("Basic {}", server.token);
     let cut = bearer(&server.token[..63]);
@@ -102,8 +103,7 @@ fn nobody_gets_in_without_a_token() {
                 answer.body
             );
             assert_headers(&answer, path);
-            let says = answer.body.contains("project") && answer.body.contains("src/");
-            assert!(!says, "{}", answer.body);
+            assert!(!answer.body.contains(&root), "{}", answer.body);
         }
     }
     let wrong = server.request(("GET", "/?token=0000"), &[], "");
@@ -394,9 +394,6 @@ fn every_answer_has_the_headers_and_none_a_token() {
         server.ask("POST", "/api/projects", None),
     ));
     answers.push(("a head".to_owned(), server.ask("HEAD", "/api/runs", None)));
-    let big = json!({"title": "x".repeat(3 << 20), "write_scope": []});
-    let big = server.post("/api/projects/project/tasks", &big);
-    answers.push(("too much".to_owned(), big));
     for (what, answer) in &answers {
         assert!(
             answer.status > 0 && answer.status < 500,
