@@ -360,9 +360,7 @@ fn a_store_on_a_server_is_served_as_a_file_is() {
     };
     let mut desk = desk(AGENT, SETTINGS);
     desk.project.variable("CALLSHEET_STORE", &database.url());
-    // Another project of the same store can be read, and nothing in it can be changed.
-    desk.project
-        .file("other/callsheet.toml", "project = \"other\"\n");
+    let strange = another(&desk);
     let server = Server::start(desk);
     let task = server.task("Fix the login");
     let path = format!("/api/tasks/{task}/runs");
@@ -381,6 +379,44 @@ fn a_store_on_a_server_is_served_as_a_file_is() {
         .get("/api/runs?runner=agent&kind=first&state=finished")
         .json();
     assert_eq!(found["pagination"]["total"], 1);
+    // Another project of the same store can be read, and nothing in it can be changed.
     let projects = server.get("/api/projects").json();
-    assert_eq!(projects["data"][0]["served"], true);
+    assert_eq!(projects["pagination"]["total"], 2);
+    assert_eq!(
+        projects["data"][1],
+        json!({"id": "other", "name": "other", "served": false, "repo_path": null, "base_branch": null})
+    );
+    let listed = server.get("/api/projects/other/tasks").json();
+    assert_eq!(listed["data"][0]["id"], strange);
+    assert_eq!(
+        server.get(&format!("/api/tasks/{strange}")).data(200)["title"],
+        "Elsewhere"
+    );
+    let refused = "409 CONFLICT: project `other` is not served here, so nothing in it can be changed; run `callsheet serve` in its directory";
+    for path in [
+        format!("/api/tasks/{strange}/runs"),
+        format!("/api/tasks/{strange}/cancel"),
+        format!("/api/tasks/{strange}/merge"),
+    ] {
+        assert_eq!(server.ask("POST", &path, None).error(), refused);
+    }
+    assert_eq!(server.get("/api/projects/other/files").error(), refused);
+}
+
+/// Adds a task to another project of the same store, and returns its id.
+fn another(desk: &Desk) -> String {
+    desk.project
+        .file("other/callsheet.toml", "project = \"other\"\n");
+    desk.git(&["init", "--quiet", "--initial-branch=main", "other"]);
+    let add = [
+        "--root",
+        "other",
+        "task",
+        "add",
+        "--title",
+        "Elsewhere",
+        "--write",
+        "src/**",
+    ];
+    desk.project.run(&add).text().trim().to_owned()
 }
