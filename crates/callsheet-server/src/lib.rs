@@ -17,6 +17,7 @@ mod pages;
 mod program;
 mod serve;
 mod server;
+mod settings_file;
 mod site;
 mod view;
 
@@ -24,4 +25,4 @@ pub use access::{Access, Token};
 pub use error::ServeError;
 pub use instance::{Instance, Running};
 pub use serve::{Options, Serving, serve};
-pub use site::{CheckSettings, ReadSettings, Site, SiteSettings};
+pub use site::{CheckSettings, ReadSettings, ServeSettings, Site, SiteSettings};

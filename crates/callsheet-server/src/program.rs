@@ -3,7 +3,8 @@
 //! What is asked ends soon and answers with a JSON document. What is started goes on: a worker, a sprint. Nothing is ever
 //! given to a shell, and a value from a request stands where no option can stand.
 
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -170,8 +171,27 @@ impl Program {
     ) -> Result<(), ServeError> {
         let mut command = self.command(args);
         command.stdin(if leash { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|cause| {
+        self.begin(name, command.stderr(Stdio::null()))
+    }
+
+    /// Starts a command that goes on, and keeps what it says in a file, which outlives this process.
+    pub(crate) fn start_with_log(
+        &self,
+        name: &'static str,
+        args: &[&str],
+        log: &Path,
+    ) -> Result<(), ServeError> {
+        let mut options = std::fs::File::options();
+        let options = options.create(true).write(true).truncate(true).mode(0o600);
+        let log = options.open(log).map_err(|cause| {
+            ServeError::refused(format!("cannot write `{}`", log.display()), cause)
+        })?;
+        let mut command = self.command(args);
+        self.begin(name, command.stdin(Stdio::null()).stderr(log))
+    }
+
+    fn begin(&self, name: &'static str, command: &mut Command) -> Result<(), ServeError> {
+        let mut child = command.stdout(Stdio::null()).spawn().map_err(|cause| {
             ServeError::refused(format!("cannot start `callsheet {name}`"), cause)
         })?;
         let job = Job {
@@ -179,15 +199,26 @@ impl Program {
             _leash: child.stdin.take(),
             child,
         };
-        self.jobs().push(job);
+        let mut jobs = self.jobs();
+        // How an earlier one has ended is no news any more.
+        jobs.retain_mut(|job| job.name != name || matches!(job.child.try_wait(), Ok(None)));
+        jobs.push(job);
         Ok(())
     }
 
     /// Tells whether a command of this name goes on.
     pub(crate) fn is_going(&self, name: &str) -> bool {
         let mut jobs = self.jobs();
-        jobs.retain_mut(|job| matches!(job.child.try_wait(), Ok(None)));
-        jobs.iter().any(|job| job.name == name)
+        let mut jobs = jobs.iter_mut().filter(|job| job.name == name);
+        jobs.any(|job| matches!(job.child.try_wait(), Ok(None)))
+    }
+
+    /// Returns the exit code of the last command of this name, if it has ended; the code is none if a signal ended it.
+    pub(crate) fn ended(&self, name: &str) -> Option<Option<i32>> {
+        let mut jobs = self.jobs();
+        let last = jobs.iter_mut().rfind(|job| job.name == name)?;
+        let status = last.child.try_wait().ok().flatten()?;
+        Some(status.code())
     }
 
     /// Asks every command that goes on to stop, and waits until all are gone.

@@ -1,4 +1,4 @@
-//! The server from the outside: the real program, asked over HTTP by whoever may and by whoever may not.
+//! `serve` from the outside: the real program, asked over HTTP by whoever may and by whoever may not.
 
 #[path = "../cli/project.rs"]
 #[expect(dead_code, reason = "other tests use what these do not")]
@@ -13,9 +13,19 @@ mod desk;
 mod database;
 
 mod api;
+mod client;
+mod compose;
+mod events;
 mod lifecycle;
 mod logs;
 mod once;
+mod openapi;
+mod pages;
 mod profiles;
+mod schemathesis;
 mod security;
+mod served;
 mod server;
+mod settings;
+mod socket;
+mod sprint;
