@@ -107,6 +107,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
     }
 }
 
+impl<T: Serialize> Serialize for Change<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = match self {
+            Self::Stay | Self::Remove => None,
+            Self::Set(value) => Some(value),
+        };
+        value.serialize(serializer)
+    }
+}
+
 impl<T> Change<T> {
     /// Returns what a value is set to, if it is said at all.
     fn of(value: Option<T>) -> Self {
