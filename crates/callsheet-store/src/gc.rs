@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::db::{Tx, Value};
 use crate::project::Project;
-use crate::prompt::locks;
 use crate::role::BOUNDARY;
-use crate::{Id, Store, StoreError, event, id, passage};
+use crate::{Id, Store, StoreError, event, id, locks, passage};
 
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
@@ -207,7 +206,7 @@ fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
     let [loose, _] = passage::wrong();
     for (table, key) in [("trigram", "rowid"), ("passage", "key")] {
         tx.execute(
-            &format!("delete from {table} where {key} in ({loose})"),
+            &format!("delete from {table} where {key} in (select key from ({loose}) l)"),
             &[],
         )?;
     }
