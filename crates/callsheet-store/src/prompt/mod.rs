@@ -6,7 +6,6 @@ mod contents;
 mod documents;
 mod links;
 mod load;
-pub(crate) mod locks;
 mod seal;
 mod series;
 mod texts;
