@@ -149,9 +149,15 @@ fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, S
         return Ok(collected);
     }
     let values: [Value<'_>; 2] = [project.key.into(), cut.into()];
-    for (table, key) in [("document", "key"), ("prompt", "key")] {
-        let sql = format!("delete from {table} where {key} in ({oldest})");
-        tx.execute(&sql, &values)?;
+    for table in ["document", "prompt"] {
+        let sql = format!("delete from {table} where key in ({oldest})");
+        let removed = tx.execute(&sql, &values)?;
+        // Whoever finds prompts that do not go would remove them again and again.
+        if table == "prompt" && removed != collected.prompts.len() as u64 {
+            let why =
+                "some of the prompts cannot be removed; `callsheet verify` says what is wrong";
+            return Err(StoreError::damaged(tx.store(), why));
+        }
     }
     for table in ["prompt_source", "prompt_body"] {
         let sql = format!(
