@@ -14,6 +14,8 @@ on_both!(
     a_text_that_is_around_a_boundary_is_found_as_a_section_too,
     what_is_damaged_hides_nothing_else,
     a_damaged_index_is_found_and_made_anew,
+    a_text_that_no_search_would_read_is_found,
+    an_old_index_of_one_project_hides_nothing_of_another,
 );
 
 fn carriers(store: &Store, project: &Project, text: &str, limit: usize) -> Vec<Id> {
@@ -170,4 +172,56 @@ fn a_text_that_is_around_a_boundary_is_found_as_a_section_too(place: &TestStore)
         assert_eq!(found.last(), Some(&one.id));
     }
     assert_eq!(findings(&store), []);
+}
+
+/// What is not in the index yet is read from the first key on.
+fn a_text_that_no_search_would_read_is_found(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    seal(&store, &project, "Here is the needle.");
+    assert_eq!(carriers(&store, &project, "the needle", 9).len(), 1);
+    let columns = "project, body, ranked, run, first, last";
+    place.raw(&if place.is_sqlite() {
+        "update passage set key = -key".to_owned()
+    } else {
+        format!(
+            "with gone as (delete from passage returning *) \
+            insert into passage (key, {columns}) overriding system value select -key, {columns} from gone"
+        )
+    });
+    assert_eq!(carriers(&store, &project, "the needle", 9), []);
+    let found = findings(&store);
+    let wanted = "of its rows have a key below 1";
+    assert!(
+        found
+            .iter()
+            .any(|finding| finding.to_string().contains(wanted)),
+        "{found:?}"
+    );
+}
+
+/// An index of another version is made anew, so nobody looks at it; that of another project is looked at all the same.
+fn an_old_index_of_one_project_hides_nothing_of_another(place: &TestStore) {
+    let store = place.open();
+    let projects = ["old", "demo"].map(|name| store.project(name).wait().unwrap());
+    for project in &projects {
+        seal(&store, project, "Here is the needle.");
+        assert!(store.index(project, usize::MAX).wait().unwrap());
+    }
+    assert_eq!(carriers(&store, &projects[1], "the needle", 9).len(), 1);
+    let of = |project: &Project| {
+        format!(
+            "project = (select key from project where name = '{}')",
+            project.name
+        )
+    };
+    place.raw(&format!(
+        "update search_index set version = version - 1 where {}",
+        of(&projects[0])
+    ));
+    assert_eq!(findings(&store), []);
+    let passages = format!("select key from passage where {}", of(&projects[1]));
+    place.raw(&format!("delete from trigram where rowid in ({passages})"));
+    assert_eq!(carriers(&store, &projects[1], "the needle", 9), []);
+    assert_eq!(findings(&store).len(), 1);
 }
