@@ -152,7 +152,13 @@ fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, S
     let ends = tx.query(&ends, &values)?;
     for table in ["document", "prompt"] {
         let sql = format!("delete from {table} where key in ({oldest})");
-        tx.execute(&sql, &values)?;
+        let removed = tx.execute(&sql, &values)?;
+        // Whoever finds prompts that do not go would remove them again and again.
+        if table == "prompt" && removed != collected.prompts.len() as u64 {
+            let why =
+                "some of the prompts cannot be removed; `callsheet verify` says what is wrong";
+            return Err(StoreError::damaged(tx.store(), why));
+        }
     }
     for row in ends {
         unlink(tx, row.int(0)?, row.int(1)?)?;

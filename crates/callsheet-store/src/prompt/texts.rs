@@ -55,11 +55,7 @@ fn put_some(
     texts: &[Text<'_>],
     held: Option<(i64, &[u8])>,
 ) -> Result<Keys, StoreError> {
-    let base_name = |carried: &CarriedText| {
-        let place = carried.place.as_deref();
-        let place = place.filter(|_| carried.text.len() >= pack::LEAST);
-        place.map(BaseName::of)
-    };
+    let base_name = |carried: &CarriedText| carried.place.as_deref().map(BaseName::of);
     let used: Vec<Option<BaseName>> = texts
         .iter()
         .map(|(_, carried)| base_name(carried))
@@ -77,7 +73,7 @@ fn put_some(
         placed.extend(base_name.zip(text.as_base()));
         packed.push(text);
     }
-    let keys = body::insert(tx, packed)?;
+    let keys = body::insert(tx, &packed)?;
     let placed = placed.iter();
     let placed = placed.filter_map(|(base_name, name)| Some((*base_name, *keys.get(name)?)));
     delta_bases.set(tx, &placed.collect())?;
@@ -89,7 +85,7 @@ pub(super) fn read_again(tx: &mut dyn Tx, contents: &Contents<'_>) -> Result<(),
     let texts: Vec<Text<'_>> = contents.texts.iter().collect();
     for some in batches(&texts, usize::MAX, BATCH_BYTES) {
         let names: Vec<Fingerprint> = some.iter().map(|(name, _)| **name).collect();
-        body::get_all(tx, &names)?;
+        body::read_again(tx, &names, |name| Some(&*contents.texts.get(name)?.text))?;
     }
     Ok(())
 }

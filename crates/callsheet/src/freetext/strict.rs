@@ -154,6 +154,7 @@ pub(crate) fn restore(value: &str, items: bool) -> String {
 /// Returns what makes a line special, unless the first `own` bytes do.
 fn sign(line: &str, own: usize, items: bool) -> Option<Sign> {
     let mut at = 0;
+    let rules = rules_from(line);
     loop {
         at += line[at..].len() - line[at..].trim_start_matches(is_space).len();
         let rest = &line[at..];
@@ -166,7 +167,7 @@ fn sign(line: &str, own: usize, items: bool) -> Option<Sign> {
             return (sign.at >= own).then_some(sign);
         }
         let found = tag(rest).map(|found| (found, Form::Tag));
-        let found = found.or_else(|| Some((rule(rest)?, Form::Rule)));
+        let found = found.or_else(|| Some((rule(rest, rules.saturating_sub(at))?, Form::Rule)));
         let found = found.or_else(|| Some((item(rest).filter(|_| items)?, Form::Item)));
         if let Some(((sign, escapes), form)) = found
             && at + sign >= own
@@ -208,10 +209,21 @@ fn tag(rest: &str) -> Option<(usize, usize)> {
     begins.then_some((1 + escapes, escapes))
 }
 
-/// Returns where the first sign of a rule stands: three or more of one sign, and blanks.
-fn rule(rest: &str) -> Option<(usize, usize)> {
+/// Returns from where on a line is nothing but signs of one kind and blanks, so that a rule can begin there.
+fn rules_from(line: &str) -> usize {
+    let before = |sign| line.trim_end_matches(|c| c == sign || is_space(c)).len();
+    before('*').min(before('_'))
+}
+
+/// Returns where the first sign of a rule stands, which is `from` at the earliest: three or more of one sign, and blanks.
+///
+/// A line of very many list items is not read anew for each of them.
+fn rule(rest: &str, from: usize) -> Option<(usize, usize)> {
     let bare = rest.trim_start_matches('\\');
     let escapes = rest.len() - bare.len();
+    if escapes < from {
+        return None;
+    }
     let sign = bare.chars().next().filter(|c| matches!(c, '*' | '_'))?;
     let signs = bare.chars().filter(|c| *c == sign).count();
     let only = bare.chars().all(|c| c == sign || is_space(c));
@@ -299,6 +311,15 @@ mod tests {
             done = *at;
         }
         out + &value[done..]
+    }
+
+    #[test]
+    fn a_line_of_very_many_items_is_read_once() {
+        let items = "* ".repeat(500_000);
+        assert_eq!(in_block(&format!("{items}x"), false, false), [0; 0]);
+        assert_eq!(in_block(&items, false, false), [0]);
+        let mixed = format!("{items}_ _ _");
+        assert_eq!(in_block(&mixed, false, false), [1_000_000]);
     }
 
     #[test]

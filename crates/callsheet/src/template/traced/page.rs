@@ -117,8 +117,8 @@ impl Page {
             return;
         }
         let Some(kind) = text.kind() else {
-            for (range, _) in text.runs() {
-                self.put(&Arc::new(text.slice(range)));
+            for run in text.taken_apart() {
+                self.put(&Arc::new(run));
             }
             return;
         };
