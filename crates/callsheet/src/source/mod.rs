@@ -46,6 +46,11 @@ pub trait Source: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the text of the recipe that stands in the layer itself, where it is one.
+    fn text(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns what it reads of the input; nothing where that cannot be known.
     fn reads(&self, templates: &TemplateSet) -> Option<Vec<Read>> {
         let _ = templates;
@@ -55,6 +60,7 @@ pub trait Source: fmt::Debug + Send + Sync {
 
 /// A field of the input that a source reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Read {
     /// The dotted path.
     pub path: String,
@@ -152,6 +158,7 @@ pub(crate) fn needs_root() -> Error {
 
 /// What a layer gave.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Gathered {
     /// Its sections, in order.
     pub sections: Vec<Section>,

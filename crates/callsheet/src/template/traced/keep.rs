@@ -194,19 +194,21 @@ fn indent(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
     let (first, blank) = (flag(2, "first"), flag(3, "blank"));
     let kept = text.as_str().strip_suffix('\n').unwrap_or(text.as_str());
     let kept = kept.strip_suffix('\r').unwrap_or(kept);
-    let mut out = Text::default();
+    let mut margins = Vec::new();
     let mut at = 0;
     for (nth, line) in kept.split('\n').enumerate() {
         let is_blank = line.is_empty() || line == "\r";
         if (nth > 0 || first) && (!is_blank || blank) {
-            out.push_own(&margin);
+            margins.push(at);
         }
-        let end = at + line.len();
-        // The line break belongs to the line, but not behind the last one.
-        out.push(&text.slice(at..(end + 1).min(kept.len())));
-        at = end + 1;
+        at += line.len() + 1;
     }
-    Some(vec![out])
+    // The line break at the end makes nothing harmless.
+    let kept = match text.kind() {
+        Some(kind) => Text::new(text.body().slice(0..kept.len()), kind),
+        None => text.slice(0..kept.len()),
+    };
+    Some(vec![kept.with_margins(&margins, &margin)])
 }
 
 fn lines(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
