@@ -209,7 +209,7 @@ impl TemplateSet {
     }
 
     /// Returns the error for templates that include each other without end.
-    pub fn include_cycle(&self) -> Option<Error> {
+    pub(crate) fn include_cycle(&self) -> Option<Error> {
         let graph = Graph::new(&self.templates);
         let mut done = BTreeSet::new();
         let mut written = self

@@ -16,9 +16,9 @@ const PIECES: &[&str] = &[
     "## H%n {{ %v }}\n\n",
     "## H%n\n\n",
     "# {{ %v|title }}\n",
-    "Title%n {{ %v }}\n===\n\n",
-    "{{ %v }}\n===\n\n",
-    "S%n\n---\n\n",
+    "\nTitle%n {{ %v }}\n===\n\n",
+    "\n{{ %v }}\n===\n\n",
+    "\nS%n\n---\n\n",
     "{{ %v }}\n\n",
     "{{ %v }}\n",
     "{{ %v|trim }}\n",
@@ -56,7 +56,7 @@ const PIECES: &[&str] = &[
     "{{ %v|fence }}\n",
     "<tag%n a=\"{{ %v }}\">\n{{ %v }}\n</tag%n>\n\n",
     "<tag%n>{{ %v }}</tag%n>\n",
-    "| A%n | B |\n|---|---|\n| {{ %v }} | {{ %w|line }} |\n\n",
+    "\n| A%n | B |\n|---|---|\n| {{ %v }} | {{ %w|line }} |\n\n",
     "{\"k\": \"{{ %v }}\"}\n\n",
 ];
 

@@ -159,7 +159,7 @@ fn recipe(shape: &str) -> Recipe {
         ("task.md", TASK.to_owned()),
         ("note.md", NOTE.to_owned()),
         ("parts.md", PARTS.to_owned()),
-        ("code.md", "{{task.code}}\n\n{{task.code}}".to_owned()),
+        ("code.md", "code\n{{task.code}}\n\n{{task.code}}".to_owned()),
     ];
     let folder: Folder = files.map(|(name, text)| (name.to_owned(), text)).into();
     Recipe::parse("mine", "callsheet/recipes/mine", folder).unwrap()

@@ -252,9 +252,9 @@ impl Page {
             next.is_none_or(|next| next.trim_start_matches([' ', '\t']).starts_with('\n'));
         let is_blank = text.trim_matches(is_space).is_empty();
         let is_lost = is_blank && is_last && self.scene.is_underline();
-        let is_code = self.scene.becomes_code(text);
+        let moves_in = self.scene.moves_in(text);
         let is_title = is_blank && self.scene.at_start() && next.is_some_and(underlines);
-        if is_lost || is_code || is_title {
+        if is_lost || moves_in || is_title {
             return self.without(Cow::Owned(quoted(value)), Vec::new(), self.scene.in_table());
         }
         let line = on_one_line(value);

@@ -128,13 +128,14 @@ impl Scene {
         !self.line.long && self.head.trim_matches(is_space).is_empty()
     }
 
-    /// Tells whether a line that begins with this value is indented so far by it that it is code.
-    pub(super) fn becomes_code(&self, value: &str) -> bool {
+    /// Tells whether a line that begins with this value is indented so far by it that it is code, or goes on with a list item.
+    pub(super) fn moves_in(&self, value: &str) -> bool {
         const CODE: usize = 4;
         let blanks = value.len() - value.trim_start_matches([' ', '\t']).len();
         let tab = value[..blanks].contains('\t');
-        let wide = self.head.len() + blanks >= CODE;
-        blanks > 0 && self.at_start() && self.head.len() < CODE && (wide || tab)
+        let far = if self.list { 1 } else { CODE };
+        let is_far = self.head.len() + blanks >= far || tab;
+        blanks > 0 && self.at_start() && self.head.len() < far && is_far
     }
 
     /// Tells whether the line is a row of a table.

@@ -234,6 +234,7 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
     ("{{ v }}\n===", "    x", "\"    x\"\n==="),
     ("{{ v }} rest", "\tx", "\"\\tx\" rest"),
     ("{{ v }} rest", "    x", "\"    x\" rest"),
+    ("- a\n\n{{ v }} rest", " x", "- a\n\n\" x\" rest"),
     (
         "{{ v }}\n",
         "[a]: b\n[x] done\n[a](b)\n[a",
