@@ -158,7 +158,7 @@ impl Frame {
     }
 
     /// Tells whether the tag with this suffix occurs in the text, opening or closing.
-    pub fn tag_occurs(&self, suffix: &str, text: &str) -> bool {
+    pub(crate) fn tag_occurs(&self, suffix: &str, text: &str) -> bool {
         if self.tag.is_empty() {
             return false;
         }

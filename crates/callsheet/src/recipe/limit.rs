@@ -28,7 +28,7 @@ pub struct Notice {
 
 impl Notice {
     /// Tells whether it is about a layer.
-    pub fn is_about(&self, layer: &str) -> bool {
+    pub(crate) fn is_about(&self, layer: &str) -> bool {
         self.layers.is_empty() || self.layers.iter().any(|name| name == layer)
     }
 

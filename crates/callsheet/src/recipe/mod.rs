@@ -215,7 +215,7 @@ impl Recipe {
     }
 
     /// Tells whether a limit on tokens is set for an input.
-    pub fn limits_tokens(&self, fields: &Map<String, Value>) -> bool {
+    pub(crate) fn limits_tokens(&self, fields: &Map<String, Value>) -> bool {
         let limits = [&self.warning, &self.error];
         limits
             .into_iter()
@@ -224,7 +224,7 @@ impl Recipe {
     }
 
     /// Returns the frame that a name, in which `{{field}}` may stand, names.
-    pub fn frame_of(
+    pub(crate) fn frame_of(
         &self,
         name: Option<&str>,
         fields: &Map<String, Value>,

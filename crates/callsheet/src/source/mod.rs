@@ -117,7 +117,7 @@ pub struct World<'a> {
     /// The fields of the checked and prepared input.
     pub fields: &'a Map<String, Value>,
     /// Prepared texts, by field.
-    pub pieces: &'a BTreeMap<String, Vec<Piece>>,
+    pub(crate) pieces: &'a BTreeMap<String, Vec<Piece>>,
     /// What is left out of prepared texts, by field.
     pub left_out: &'a BTreeMap<String, Vec<Omission>>,
     /// Where texts in fields came from that functions added, by their paths.
