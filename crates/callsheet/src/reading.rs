@@ -50,6 +50,7 @@ struct Content {
 
 /// Where a byte of a prompt is, as people count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Position {
     /// The message, counted from 1, where the prompt is a list of them.
     pub message: Option<usize>,
@@ -177,7 +178,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the tokens of the whole prompt.
-    pub fn all_tokens(&self, encoding: Encoding) -> usize {
+    pub(crate) fn all_tokens(&self, encoding: Encoding) -> usize {
         self.tokens(encoding, 0..self.prompt.len())
     }
 }

@@ -24,6 +24,7 @@ const DENIED: &str = "denied_tools";
 
 /// A sentence that asks for a denied tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Mention {
     /// The tool, as the sentence names it.
     pub tool: String,
@@ -124,7 +125,7 @@ fn denied_groups(groups: &Map<String, Value>) -> impl Iterator<Item = String> {
 /// assert_eq!(found.len(), 1);
 /// assert_eq!((found[0].tool.as_str(), found[0].line), ("fs.write", 2));
 /// ```
-pub fn mentions(text: &str, denied: &[String]) -> Vec<Mention> {
+pub(crate) fn mentions(text: &str, denied: &[String]) -> Vec<Mention> {
     if denied.is_empty() {
         return Vec::new();
     }

@@ -119,6 +119,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         frames,
         folder,
         uses: OnceLock::new(),
+        tags: OnceLock::new(),
     })
 }
 

@@ -11,6 +11,7 @@ use crate::{Error, Fingerprint};
 
 /// Something in a seal that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// What is at fault: a document, or a text.
     pub what: String,

@@ -301,25 +301,28 @@ impl Engine<'_> {
 
     /// Returns the error of a rendering; one about a name that is not there says which there are.
     fn undefined(&self, error: &minijinja::Error, task: &Task<'_>) -> Error {
-        let told = self.error(error, task.template);
-        let detail = told.detail();
-        let path = detail.strip_suffix("` is undefined");
-        let Some(path) = path.and_then(|path| path.strip_prefix('`')) else {
-            return told;
-        };
         let context = Context::new(task.template, task.values.map);
-        let (before, name) = path.rsplit_once('.').unwrap_or(("", path));
-        let mut steps = before.split('.').filter(|step| !step.is_empty());
-        let name = name.to_owned();
-        let Some(first) = steps.next() else {
-            let names = context.iter().map(|(name, _)| name);
-            return told.expecting(&name, names);
+        let (inner, place, line) = self.place(error, task.template);
+        let detail = inner.detail().unwrap_or_default();
+        let path = match detail
+            .strip_suffix(")")
+            .unwrap_or(detail)
+            .rsplit_once("` is undefined")
+        {
+            Some((before, "")) => before.rsplit_once('`').map(|(_, path)| path.to_owned()),
+            // Of what a macro looks up outside of itself the engine does not know the name.
+            _ if inner.kind() == minijinja::ErrorKind::UndefinedError && detail.is_empty() => {
+                context.lacks(place, line)
+            }
+            _ => None,
         };
-        let mut fields = context.iter();
-        let found = fields.find_map(|(name, value)| (name == first).then_some(value));
-        let found = steps.fold(found, |value: Option<&Value>, step| value?.get(step));
-        match found.and_then(Value::as_object) {
-            Some(fields) => told.expecting(&name, fields.keys()),
+        let Some(path) = path else {
+            return self.error(error, task.template);
+        };
+        let told = Error::new(ErrorKind::BadTemplate, format!("`{path}` is undefined"));
+        let told = told.at(&place.file, line.map(|line| place.line_of(line)));
+        match context.beside(&path) {
+            Some((name, names)) => told.expecting(&name, names),
             None => told,
         }
     }
@@ -332,17 +335,24 @@ impl Engine<'_> {
     }
 
     fn error(&self, error: &minijinja::Error, template: &Template) -> Error {
+        let (inner, place, line) = self.place(error, template);
+        let line = line.map(|line| place.line_of(line));
+        self.explained(inner).at(&place.file, line)
+    }
+
+    /// Returns what an error comes from, the template that it is about, and the line of its body.
+    fn place<'e>(
+        &'e self,
+        error: &'e minijinja::Error,
+        template: &'e Template,
+    ) -> (&'e minijinja::Error, &'e Template, Option<usize>) {
         let mut inner = error;
         while let Some(source) = inner.source().and_then(|source| source.downcast_ref()) {
             inner = source;
         }
-        let place = inner
-            .name()
-            .and_then(number)
-            .and_then(|at| self.templates.get(at))
-            .unwrap_or(template);
-        let line = inner.line().map(|line| place.line_of(line));
-        self.explained(inner).at(&place.file, line)
+        let named = inner.name().and_then(number);
+        let place = named.and_then(|at| self.templates.get(at));
+        (inner, place.unwrap_or(template), inner.line())
     }
 
     fn explained(&self, error: &minijinja::Error) -> Error {
@@ -440,5 +450,59 @@ impl<'a> Context<'a> {
     fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
         let given = self.given.iter().filter(|(_, value)| !value.is_null());
         given.chain(&self.defaults)
+    }
+
+    /// Returns the one name in a line of a template that nobody gives it.
+    fn lacks(&self, template: &Template, line: Option<usize>) -> Option<String> {
+        let line = template.body.text().lines().nth(line?.checked_sub(1)?)?;
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = line.split(|c| !is_part(c)).collect();
+        let names = lookups(&template.body, false).into_iter();
+        let known = |name: &String| self.iter().any(|(given, _)| given == name);
+        let mut names = names.filter(|name| words.contains(name.as_str()) && !known(name));
+        names.next().filter(|_| names.next().is_none())
+    }
+
+    /// Returns the last name of a path, and those that stand where it is looked for.
+    fn beside(&self, path: &str) -> Option<(String, Vec<String>)> {
+        let steps = path.split(['.', '[', ']', '\'', '"']);
+        let mut steps: Vec<&str> = steps.filter(|step| !step.is_empty()).collect();
+        let name = steps.pop()?.to_owned();
+        let Some((first, others)) = steps.split_first() else {
+            return Some((name, self.iter().map(|(name, _)| name.clone()).collect()));
+        };
+        let Some((_, value)) = self.iter().find(|(name, _)| name == first) else {
+            // What goes through a list has the fields of its items.
+            let mut names = BTreeSet::new();
+            self.iter()
+                .for_each(|(_, value)| fields_of_items(value, &mut names));
+            return Some((name, names.into_iter().collect()));
+        };
+        let found = others.iter().try_fold(value, |value, step| match value {
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            value => value.get(step),
+        });
+        let fields = found?.as_object()?;
+        Some((name, fields.keys().cloned().collect()))
+    }
+}
+
+/// Adds the names of the fields that items of lists have.
+fn fields_of_items(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                names.extend(
+                    item.as_object()
+                        .into_iter()
+                        .flat_map(|item| item.keys().cloned()),
+                );
+                fields_of_items(item, names);
+            }
+        }
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| fields_of_items(field, names)),
+        _ => {}
     }
 }

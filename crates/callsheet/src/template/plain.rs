@@ -38,6 +38,7 @@ pub struct Values<'a> {
 
 /// A rendered template.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The text.
     pub body: Traced,

@@ -195,18 +195,21 @@ fn indent(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
     let (first, blank) = (flag(2, "first"), flag(3, "blank"));
     let kept = text.as_str().strip_suffix('\n').unwrap_or(text.as_str());
     let kept = kept.strip_suffix('\r').unwrap_or(kept);
-    // A line break belongs to its line, but not behind the last one.
-    let breaks = memchr::memchr_iter(b'\n', kept.as_bytes()).map(|at| at + 1);
-    let ends: Vec<usize> = breaks.chain([kept.len()]).collect();
-    let mut out = Text::default();
-    for (nth, (line, piece)) in kept.split('\n').zip(&text.cut(&ends)).enumerate() {
+    let mut margins = Vec::new();
+    let mut at = 0;
+    for (nth, line) in kept.split('\n').enumerate() {
         let is_blank = line.is_empty() || line == "\r";
         if (nth > 0 || first) && (!is_blank || blank) {
-            out.push_own(&margin);
+            margins.push(at);
         }
-        out.push(piece);
+        at += line.len() + 1;
     }
-    Some(vec![out])
+    // The line break at the end makes nothing harmless.
+    let kept = match text.kind() {
+        Some(kind) => Text::new(text.body().slice(0..kept.len()), kind),
+        None => text.slice(0..kept.len()),
+    };
+    Some(vec![kept.with_margins(&margins, &margin)])
 }
 
 fn lines(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {

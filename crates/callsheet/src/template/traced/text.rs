@@ -174,10 +174,27 @@ impl Text {
         self.body.push(&other.body);
     }
 
-    pub(crate) fn push_own(&mut self, frame: &str) {
-        if !frame.is_empty() {
-            self.begin_run(self.len(), Kind::Own);
-            self.body.push_frame(frame);
+    /// Returns the text with a margin at the beginnings of some of its lines, which are in order.
+    ///
+    /// A margin is what the text before it is. A code block in what was made harmless may be none with a margin, so that it is a
+    /// value again.
+    pub(crate) fn with_margins(&self, places: &[usize], margin: &str) -> Self {
+        let moved = |end: usize| {
+            let margins = places.partition_point(|place| *place <= end);
+            end + margins * margin.len()
+        };
+        let fenced = ["```", "~~~"]
+            .iter()
+            .any(|sign| self.as_str().contains(sign));
+        let kind = |kind| match kind {
+            Kind::Harmless if fenced => Kind::Value,
+            kind => kind,
+        };
+        let before = self.before.iter();
+        Self {
+            body: self.body.with_frames(places, margin),
+            kind: kind(self.kind),
+            before: before.map(|(end, one)| (moved(*end), kind(*one))).collect(),
         }
     }
 
