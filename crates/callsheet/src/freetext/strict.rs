@@ -321,7 +321,7 @@ pub(crate) fn ends_paragraph(line: &str) -> bool {
 pub(crate) fn ends_list(line: &str) -> bool {
     let bare = line.trim_end_matches(is_space);
     let is_rule = bare.len() >= 3 && bare.bytes().all(|byte| byte == b'-');
-    ends_paragraph(line) || is_rule || rule(line).is_some() || line.starts_with('>')
+    ends_paragraph(line) || is_rule || rule(line, 0).is_some() || line.starts_with('>')
 }
 
 /// Tells whether some line of a text is a list item or a quote.
