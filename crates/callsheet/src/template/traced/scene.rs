@@ -125,7 +125,8 @@ impl Scene {
     /// Tells whether the line so far makes a heading of what stands before it, unless it goes on.
     pub(super) fn is_underline(&self) -> bool {
         let is_indented = self.head.starts_with([' ', '\t']);
-        let some = self.lines.above == Above::Line || self.lines.above == Above::Item && is_indented;
+        let some =
+            self.lines.above == Above::Line || self.lines.above == Above::Item && is_indented;
         some && !self.line.long && begins_underline(&self.head)
     }
 
