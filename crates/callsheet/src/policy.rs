@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// Which groups of tools may be used, and how far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ToolPolicy {
     /// Reading and writing files.
     pub fs: FsPolicy,
@@ -18,7 +17,6 @@ pub struct ToolPolicy {
 /// How files may be read and written; what is not said is left to the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
 pub struct FsPolicy {
     /// Whether the tools are there at all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +32,6 @@ pub struct FsPolicy {
 /// Which servers may be asked; what is not said is left to the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
 pub struct McpPolicy {
     /// Whether servers may be asked at all.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -125,7 +125,7 @@ fn denied_groups(groups: &Map<String, Value>) -> impl Iterator<Item = String> {
 /// assert_eq!(found.len(), 1);
 /// assert_eq!((found[0].tool.as_str(), found[0].line), ("fs.write", 2));
 /// ```
-pub(crate) fn mentions(text: &str, denied: &[String]) -> Vec<Mention> {
+pub fn mentions(text: &str, denied: &[String]) -> Vec<Mention> {
     if denied.is_empty() {
         return Vec::new();
     }

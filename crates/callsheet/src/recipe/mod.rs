@@ -111,6 +111,12 @@ pub struct Recipe {
     pub fingerprint: Fingerprint,
     frames: BTreeMap<String, Frame>,
     folder: Folder,
+    derived: Derived,
+}
+
+/// What is worked out from a recipe when it is asked for.
+#[derive(Debug, Default)]
+struct Derived {
     uses: OnceLock<Uses>,
     tags: OnceLock<Arc<BTreeSet<String>>>,
 }
@@ -209,7 +215,7 @@ impl Recipe {
         if !self.prepare.is_empty() && self.schema.is_closed() {
             return Ok(());
         }
-        let uses = self.uses.get_or_init(|| Uses::of(self));
+        let uses = self.derived.uses.get_or_init(|| Uses::of(self));
         let fields = input.as_object();
         fields.map_or(Ok(()), |fields| uses.check(fields, &self.name))
     }
@@ -247,7 +253,7 @@ impl Recipe {
 
     /// Returns the names of the tags that templates, texts and frames have: values make none of them.
     pub(crate) fn tags(&self) -> &Arc<BTreeSet<String>> {
-        self.tags.get_or_init(|| {
+        self.derived.tags.get_or_init(|| {
             let texts = self.layers.iter().filter_map(|layer| layer.source.text());
             let texts = texts.flat_map(strict::tag_names);
             let frames = self.frames_in_use().flat_map(Frame::tags);

@@ -6,6 +6,7 @@
 mod alias;
 pub(crate) mod bounds;
 mod check;
+mod context;
 mod diagnostic;
 mod file;
 mod frontmatter;

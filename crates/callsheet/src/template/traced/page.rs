@@ -90,7 +90,10 @@ pub(crate) struct Page {
     scene: Scene,
     /// A value whose place depends on what follows it, and what does so far; each of it is one thing.
     held: Vec<Arc<Text>>,
+    held_len: usize,
     behind: Behind,
+    /// Whether the first of it waits for what tells whether a list in it goes on.
+    waits: bool,
 }
 
 impl Page {
@@ -112,7 +115,7 @@ impl Page {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.out.len() + self.held.iter().map(|text| text.len()).sum::<usize>()
+        self.out.len() + self.held_len
     }
 
     pub(crate) fn finish(mut self) -> Traced {
@@ -142,7 +145,10 @@ impl Page {
             _ => self.behind.own(text.as_str()),
         };
         self.held.push(Arc::clone(text));
-        self.settle(told, false);
+        self.held_len += text.len();
+        if told.is_some() || !self.waits {
+            self.settle(told, false);
+        }
     }
 
     /// Adds text of the recipe's author.
@@ -188,6 +194,7 @@ impl Page {
                     let place = self.scene.place(next, goes_on.unwrap_or_default());
                     let waits = matches!(place, Place::Block { items: false, .. });
                     if waits && goes_on.is_none() && !end && strict::has_items(text.as_str()) {
+                        self.waits = done == 0;
                         break;
                     }
                     let printed = self.made_harmless(text.body(), place, next);
@@ -199,10 +206,15 @@ impl Page {
             done += 1;
         }
         if done > 0 {
-            self.behind = Behind::default();
+            (self.behind, self.waits) = (Behind::default(), false);
         }
         self.held = held;
-        self.held.drain(..done);
+        let printed = self
+            .held
+            .drain(..done)
+            .map(|text| text.len())
+            .sum::<usize>();
+        self.held_len -= printed;
     }
 
     /// Adds a value that is harmless in most places.
@@ -242,7 +254,7 @@ impl Page {
             Place::Fence => strict::in_fence(text, false),
         };
         let tags = self.safety.tags(&self.scene.open, text);
-        signed(Cow::Borrowed(value), once([places, tags].concat()))
+        signed(Cow::Borrowed(value), &once([places, tags].concat()))
     }
 
     /// Returns a value as part of a line.
@@ -282,7 +294,7 @@ impl Page {
                 places.extend(strict::in_row(line.text()));
                 places.sort_unstable();
             }
-            return signed(line, places);
+            return signed(line, &places);
         }
         let text = line.text();
         let tags = self.safety.tags("", text).into_iter();
@@ -320,11 +332,11 @@ pub(super) fn quoted(value: &Traced) -> Traced {
 }
 
 /// Returns a value with backslashes at some places, which most values do not need.
-fn signed(value: Cow<'_, Traced>, places: Vec<usize>) -> Cow<'_, Traced> {
+fn signed<'v>(value: Cow<'v, Traced>, places: &[usize]) -> Cow<'v, Traced> {
     if places.is_empty() {
         return value;
     }
-    Cow::Owned(with_backslashes(&value, &places))
+    Cow::Owned(with_backslashes(&value, places))
 }
 
 /// Returns a value as part of a tag: it ends neither the tag nor a quoted attribute of it.

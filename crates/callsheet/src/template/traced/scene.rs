@@ -51,14 +51,20 @@ pub(super) struct Scene {
     escaped: bool,
     /// The last sign that is no white space.
     last: Option<char>,
+    lines: Lines,
+}
+
+/// What is known of the lines before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lines {
     /// Whether a list may go on here.
     list: bool,
     /// Whether the last line is blank.
     apart: bool,
-    /// What the last line is for one of signs that could underline it.
-    above: Above,
     /// Whether the rows of a table go on here.
     table: bool,
+    /// What the last line is for one of signs that could underline it.
+    above: Above,
 }
 
 /// What a line is for one behind it that could make a heading of it.
@@ -109,8 +115,8 @@ impl Scene {
                 tangled: true,
             },
             _ if alone => Place::Block {
-                items: self.list || goes_on,
-                tangled: self.list || !self.head.is_empty(),
+                items: self.lines.list || goes_on,
+                tangled: self.lines.list || !self.head.is_empty(),
             },
             _ => Place::Line,
         }
@@ -119,7 +125,8 @@ impl Scene {
     /// Tells whether the line so far makes a heading of what stands before it, unless it goes on.
     pub(super) fn is_underline(&self) -> bool {
         let is_indented = self.head.starts_with([' ', '\t']);
-        let some = self.above == Above::Line || self.above == Above::Item && is_indented;
+        let some =
+            self.lines.above == Above::Line || self.lines.above == Above::Item && is_indented;
         some && !self.line.long && begins_underline(&self.head)
     }
 
@@ -133,7 +140,7 @@ impl Scene {
         const CODE: usize = 4;
         let blanks = value.len() - value.trim_start_matches([' ', '\t']).len();
         let tab = value[..blanks].contains('\t');
-        let far = if self.list { 1 } else { CODE };
+        let far = if self.lines.list { 1 } else { CODE };
         let is_far = self.head.len() + blanks >= far || tab;
         blanks > 0 && self.at_start() && self.head.len() < far && is_far
     }
@@ -141,7 +148,7 @@ impl Scene {
     /// Tells whether the line is a row of a table.
     pub(super) fn in_table(&self) -> bool {
         let own = self.head[..self.own].trim_start_matches(is_space);
-        self.table || own.starts_with('|')
+        self.lines.table || own.starts_with('|')
     }
 
     /// Returns the fence that the line so far is, by own signs alone.
@@ -258,15 +265,15 @@ impl Scene {
             };
         }
         if blank {
-            self.table = false;
-            self.above = Above::Nothing;
+            self.lines.table = false;
+            self.lines.above = Above::Nothing;
             if !self.line.has_value {
                 self.tag = None;
             }
         } else {
             self.end_text();
         }
-        self.apart = blank;
+        self.lines.apart = blank;
         self.head.clear();
         (self.own, self.line) = (0, Line::default());
         (self.string, self.escaped) = (false, false);
@@ -277,12 +284,12 @@ impl Scene {
         let own = &self.head[..self.own];
         let is_item = strict::is_item(own);
         let ends_paragraph = strict::ends_paragraph(own);
-        let is_apart = self.apart || ends_paragraph;
+        let is_apart = self.lines.apart || ends_paragraph;
         // A value is no item of a list that matters, but it may be text of one.
         let ends = is_apart && !self.line.has_value && !self.head.starts_with([' ', '\t']);
-        self.list = is_item || self.list && !ends;
-        self.table |= !self.line.has_value && begins_table(own);
-        self.above = match ends_paragraph {
+        self.lines.list = is_item || self.lines.list && !ends;
+        self.lines.table |= !self.line.has_value && begins_table(own);
+        self.lines.above = match ends_paragraph {
             true => Above::Nothing,
             false if is_item => Above::Item,
             false => Above::Line,
