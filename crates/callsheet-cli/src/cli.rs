@@ -30,6 +30,7 @@ Examples:
   callsheet explain layers --input input.yaml      which section costs what
   callsheet compose run --input task.yaml --seal   keep the prompt, and the proof of it
   callsheet exec review --runner claude            hand the prompt to an agent, and see what it did
+  callsheet serve                                  look at all of it in a browser
   callsheet verify                                 prove that nothing was changed since")]
 #[expect(
     clippy::struct_excessive_bools,
@@ -104,6 +105,7 @@ enum Command {
     Proof(commands::proof::Args),
     Sprint(commands::sprint::Args),
     Worker(commands::worker::Args),
+    Serve(commands::serve::Args),
     Exec(commands::exec::Args),
     Runs(commands::runs::Args),
     Log(commands::log::Args),
@@ -199,6 +201,7 @@ impl Command {
             Self::Proof(args) => args.run(&project()?, out),
             Self::Sprint(args) => args.run(&project()?, out),
             Self::Worker(args) => args.run(&project()?, out),
+            Self::Serve(args) => args.run(&project()?, out),
             Self::Log(args) => args.run(&project()?, out),
             Self::Events(args) => args.run(&project()?, out),
             Self::LogEvent(args) => args.run(project, out),

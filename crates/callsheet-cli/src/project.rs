@@ -33,17 +33,21 @@ pub(crate) struct Preference {
     pub(crate) out: Output,
 }
 
+/// Reads the settings of a project: its file, and the variables of the environment.
+pub(crate) fn settings(root: &Path) -> Result<Settings, Failure> {
+    let settings_text = settings_text(root)?.unwrap_or_default();
+    let settings = Settings::parse(&settings_text, FILE)?;
+    // A variable that is not text cannot be one of ours.
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    settings.with_environment(variables)
+}
+
 impl Project {
     /// Finds the project: the named root, else the nearest folder above with settings, else with `.git`, else here.
     pub(crate) fn find(named: Option<&Path>, preference: Preference) -> Result<Self, Failure> {
         let root = find_root(named)?;
-        let settings_text = settings_text(&root)?.unwrap_or_default();
-        let settings = Settings::parse(&settings_text, FILE)?;
-        // A variable that is not text cannot be one of ours.
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let settings = settings.with_environment(variables)?;
+        let settings = settings(&root)?;
         let project = Self {
             root,
             settings,

@@ -1,6 +1,8 @@
 //! `worker`: claims queued runs of the project and runs them, one after the other.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use callsheet_run::drive::{self, Able};
@@ -46,6 +48,10 @@ pub(crate) struct Args {
     /// End when nothing is queued that this worker can take
     #[arg(long)]
     drain: bool,
+
+    /// End after the run that is running when stdin is closed: whoever started the worker is gone
+    #[arg(long, hide = true)]
+    leash: bool,
 }
 
 impl Args {
@@ -70,6 +76,7 @@ impl Args {
             desk,
             runners,
             interrupts,
+            leash: self.leash.then(Leash::hold),
             complaint: None,
             handed_over: None,
             taken: 0,
@@ -87,6 +94,27 @@ impl Args {
     }
 }
 
+/// Stdin, as long as somebody holds its other end.
+struct Leash(Arc<AtomicBool>);
+
+impl Leash {
+    /// Waits on a thread of its own for the end of stdin.
+    fn hold() -> Self {
+        let cut = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&cut);
+        std::thread::spawn(move || {
+            // Nothing is said there; an error means that it is gone, too.
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            seen.store(true, Ordering::Relaxed);
+        });
+        Self(cut)
+    }
+
+    fn is_cut(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Somebody who takes runs, one after the other.
 struct Worker<'a> {
     project: &'a Project,
@@ -94,6 +122,7 @@ struct Worker<'a> {
     desk: Desk,
     runners: Vec<Resolved>,
     interrupts: Interrupts,
+    leash: Option<Leash>,
     /// What was said last about a store that refuses.
     complaint: Option<String>,
     /// When it was looked for what has to be handed over.
@@ -107,7 +136,7 @@ impl Worker<'_> {
     fn work(&mut self, drain: bool) -> Result<(), Failure> {
         let out = self.out;
         let mut news = self.opened.store.follow(&self.opened.project, i64::MAX)?;
-        while self.interrupts.count() == 0 {
+        while self.interrupts.count() == 0 && !self.leash.as_ref().is_some_and(Leash::is_cut) {
             match self.look() {
                 Ok(Some(claim)) => {
                     self.taken += 1;

@@ -4,6 +4,8 @@
 //! never changes again.
 
 mod end;
+mod events;
+mod filter;
 mod list;
 mod start;
 mod stop;
@@ -19,6 +21,8 @@ use crate::project::{self, Project};
 use crate::{Id, Store, StoreError, id, locks, mark, task};
 
 pub(crate) use end::End;
+pub use events::{EventFilter, EventPages};
+pub use filter::RunFilter;
 pub use list::RunPage;
 pub(crate) use list::{by_key, key, queued, running};
 pub(crate) use stop::STOPPING;
