@@ -9,7 +9,7 @@ use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
-use super::jinja::{self, Compiled, Engine, Shared, Terms};
+use super::jinja::{self, Compiled, Engine, OUTPUT_LIMIT, Shared, Terms};
 use super::plain::{Missing, Rendered, Values, defaults_by_name, fill_plain, is_prose};
 use super::scan::placeholders;
 use super::traced::{Page, RAW, Safety};
@@ -333,8 +333,14 @@ fn render_plain(
     if missing == Missing::Error {
         check_all_there(template, values)?;
     }
-    let (page, declared) = (Page::new(safety), template.declared());
-    Ok(fill_plain(page, &template.body, values, declared, missing))
+    let page = (Page::new(safety), OUTPUT_LIMIT);
+    let (rendered, is_whole) =
+        fill_plain(page, &template.body, values, template.declared(), missing);
+    if is_whole {
+        return Ok(rendered);
+    }
+    let detail = format!("prints more than {OUTPUT_LIMIT} bytes");
+    Err(Error::new(ErrorKind::BadTemplate, detail).at(&template.file, None))
 }
 
 /// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose

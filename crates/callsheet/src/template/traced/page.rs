@@ -114,7 +114,7 @@ impl Page {
         self.safety.kind_of(path)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.out.len() + self.held_len
     }
 
