@@ -131,9 +131,12 @@ fn sources(parsed: &Parsed) -> BTreeSet<String> {
     let named: BTreeSet<&str> = named.collect();
     let all = named.into_iter().map(str::to_owned).chain(read);
     // The character NUL cannot be stored in a name.
-    all.map(|name| match name.contains('\0') {
-        true => name.replace('\0', "\u{fffd}"),
-        false => name,
+    all.map(|name| {
+        if name.contains('\0') {
+            name.replace('\0', "\u{fffd}")
+        } else {
+            name
+        }
     })
     .collect()
 }
