@@ -81,8 +81,11 @@ fn total(args: &[Value], price: impl Fn(&Value) -> Result<u64, Error>) -> Result
 
 /// What it takes to go through the value where it is a text; of a list the engine knows the length and the ends.
 pub(crate) fn looked(args: &[Value]) -> Result<u64, Error> {
-    let text = args.first().and_then(Value::as_bytes);
-    Ok(text.map_or(0, |text| text.len() as u64 / COMPARED))
+    total(&args[..args.len().min(1)], |arg| {
+        Ok(arg
+            .as_bytes()
+            .map_or(0, |text| text.len() as u64 / COMPARED))
+    })
 }
 
 /// What it takes to compare the items of the arguments.
