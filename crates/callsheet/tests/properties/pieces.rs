@@ -95,7 +95,7 @@ fn structure(text: &str, pieces: usize) -> Structure {
                 lists &= !items.contains(&true) || items.iter().all(|item| *item);
             }
             Event::End(TagEnd::Table) if is_marked(&first.take().unwrap(), 'A') => {
-                tables.push(cells)
+                tables.push(cells);
             }
             _ => {}
         }

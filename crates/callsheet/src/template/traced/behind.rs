@@ -40,7 +40,7 @@ impl Behind {
 
     /// Goes on with a value.
     pub(super) fn value(&mut self, text: &str) -> Option<bool> {
-        let bare = text.trim_start_matches(is_space);
+        let bare = text.trim_start_matches([' ', '\t', '\n']);
         self.is_value |= self.is_blank();
         self.push(if bare.len() < text.len() { " " } else { "" });
         self.push(if bare.is_empty() { "" } else { "x" });

@@ -273,7 +273,8 @@ impl Scene {
         } else {
             self.end_text();
         }
-        self.lines.apart = blank;
+        // What is blank in a value may be a sign that Markdown does not take for white space.
+        self.lines.apart = blank && !self.line.has_value;
         self.head.clear();
         (self.own, self.line) = (0, Line::default());
         (self.string, self.escaped) = (false, false);
