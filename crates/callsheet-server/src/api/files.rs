@@ -1,8 +1,11 @@
 //! The files of the project, as a tree. Names only, below its root only: contents are for editors.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use callsheet::Reason;
 use callsheet::Root;
+use rustix::fs::{Dir, FileType};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -21,6 +24,9 @@ const MOST: usize = 2000;
 
 /// What no project means when it speaks of its files.
 const HIDDEN: [&str; 2] = [".git", ".callsheet"];
+
+/// The kind of entries that have others below them.
+const DIRECTORY: &str = "directory";
 
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
@@ -51,7 +57,7 @@ struct Files {
 struct Entry {
     /// Its path, relative to the root.
     path: String,
-    /// `directory` or `file`.
+    /// `directory`, `file`, `link` or `other`.
     kind: &'static str,
 }
 
@@ -109,13 +115,7 @@ fn relative(path: &str) -> Result<String, ApiError> {
 
 /// Adds what is in a directory, down to a depth.
 fn list(root: &Root, path: &str, depth: usize, found: &mut Files) -> Result<(), ApiError> {
-    let mut names = root.list(path).map_err(|refusal| match refusal.reason {
-        Reason::OutsideRoot => ApiError::validation(format!("`{path}`: {refusal}")),
-        Reason::Missing => ApiError::not_found("directory", path),
-        _ => ApiError::validation(format!("`{path}`: {refusal}")),
-    })?;
-    names.names.sort();
-    for name in names.names {
+    for (name, kind) in children(root, path)? {
         if path == "." && HIDDEN.contains(&name.as_str()) {
             continue;
         }
@@ -128,18 +128,48 @@ fn list(root: &Root, path: &str, depth: usize, found: &mut Files) -> Result<(), 
         } else {
             format!("{path}/{name}")
         };
-        let is_directory = root.has_folder(&path);
-        let kind = if is_directory { "directory" } else { "file" };
         found.entries.push(Entry {
             path: path.clone(),
             kind,
         });
-        // What cannot be read, or leads elsewhere, is named and not entered.
-        if is_directory && depth > 1 {
+        // What cannot be read is named and not entered.
+        if kind == DIRECTORY && depth > 1 {
             let _ = list(root, &path, depth - 1, found);
         }
     }
     Ok(())
+}
+
+/// Returns what is in a directory, sorted by name. No link leads out on the way to it, and none is followed in it.
+fn children(root: &Root, path: &str) -> Result<BTreeMap<String, &'static str>, ApiError> {
+    let directory = root
+        .open_directory(path)
+        .map_err(|refusal| match refusal.reason {
+            Reason::Missing => ApiError::not_found("directory", path),
+            _ => ApiError::validation(format!("`{path}` {refusal}")),
+        })?;
+    let failed = |errno| {
+        let cause = std::io::Error::from(errno);
+        ApiError::validation(format!("`{path}` cannot be read: {cause}"))
+    };
+    let mut found = BTreeMap::new();
+    for entry in Dir::new(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            found.insert(name, kind(entry.file_type()));
+        }
+    }
+    Ok(found)
+}
+
+fn kind(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => DIRECTORY,
+        FileType::RegularFile => "file",
+        FileType::Symlink => "link",
+        _ => "other",
+    }
 }
 
 #[cfg(test)]
