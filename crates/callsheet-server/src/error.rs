@@ -166,9 +166,19 @@ impl ApiError {
         hints.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    /// Gives it another code: the same sentence means something else to whoever asked.
-    pub(crate) fn with_code(mut self, code: Code) -> Self {
-        self.code = code;
+    /// Takes what is wrong with an input for a conflict: the parts of it were fine.
+    pub(crate) fn into_conflict(mut self) -> Self {
+        if self.code == Code::ValidationError {
+            self.code = Code::Conflict;
+        }
+        self
+    }
+
+    /// Takes a conflict for something that has to be done first.
+    pub(crate) fn into_precondition(mut self) -> Self {
+        if self.code == Code::Conflict {
+            self.code = Code::PreconditionFailed;
+        }
         self
     }
 

@@ -12,6 +12,7 @@ mod error;
 mod extract;
 mod instance;
 mod live;
+mod once;
 mod pages;
 mod program;
 mod serve;

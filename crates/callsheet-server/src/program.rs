@@ -15,12 +15,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::error::{ApiError, Code, ServeError};
+use crate::server::Server;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How many bytes an answer may have.
 const MOST: u64 = 64 << 20;
+
+/// How many bytes an argument may have; the system refuses one of twice the size.
+const MOST_ARGUMENT: usize = 64 << 10;
+
+/// How many bytes all arguments may have.
+const MOST_ARGUMENTS: usize = 512 << 10;
 
 /// How many bytes of what is said are kept.
 const MOST_SAID: u64 = 64 << 10;
@@ -70,6 +77,17 @@ impl Program {
 
     /// Runs a command to its end.
     pub(crate) async fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Ended, ApiError> {
+        self.run_within(PATIENCE, args, input).await
+    }
+
+    /// Runs a command to its end, which has to come in time.
+    pub(crate) async fn run_within(
+        &self,
+        patience: Duration,
+        args: &[&str],
+        input: Option<&[u8]>,
+    ) -> Result<Ended, ApiError> {
+        check(args)?;
         let failed = |what: &str, cause: std::io::Error| {
             ApiError::internal(format!("cannot {what} callsheet: {cause}"))
         };
@@ -112,10 +130,10 @@ impl Program {
             let status = child.wait().await?;
             std::io::Result::Ok((status.code(), printed?, said?))
         };
-        let ended = tokio::time::timeout(PATIENCE, all).await.map_err(|_| {
+        let ended = tokio::time::timeout(patience, all).await.map_err(|_| {
             ApiError::internal(format!(
                 "callsheet took longer than {} s",
-                PATIENCE.as_secs()
+                patience.as_secs()
             ))
         })?;
         let (code, printed, said) = ended.map_err(|cause| failed("run", cause))?;
@@ -139,6 +157,18 @@ impl Program {
             Some(0 | 1) if !ended.printed.is_empty() => serde_json::from_slice(&ended.printed)
                 .map_err(|error| ApiError::internal(format!("callsheet printed no JSON: {error}"))),
             Some(0) => Ok(Value::Null),
+            _ => Err(ended.error()),
+        }
+    }
+
+    /// Does something that may take a while: whatever document it prints is the answer, with a negative verdict too.
+    async fn act(&self, args: &[&str], patience: Duration) -> Result<Value, ApiError> {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        let ended = self.run_within(patience, &all, None).await?;
+        match ended.code {
+            Some(0 | 1 | 3) if !ended.printed.is_empty() => serde_json::from_slice(&ended.printed)
+                .map_err(|error| ApiError::internal(format!("callsheet printed no JSON: {error}"))),
             _ => Err(ended.error()),
         }
     }
@@ -234,6 +264,39 @@ impl Program {
     fn jobs(&self) -> std::sync::MutexGuard<'_, Vec<Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Server {
+    /// Does something that goes on to its end, even if whoever asked for it goes away.
+    pub(crate) async fn act(
+        &self,
+        args: Vec<String>,
+        patience: Duration,
+    ) -> Result<Value, ApiError> {
+        let server = self.clone();
+        let done = tokio::spawn(async move {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            server.program.act(&args, patience).await
+        });
+        done.await
+            .map_err(|_| ApiError::internal("the server failed; this is a bug"))?
+    }
+}
+
+/// Refuses what no program can be given.
+fn check(args: &[&str]) -> Result<(), ApiError> {
+    let all: usize = args.iter().map(|arg| arg.len()).sum();
+    if all > MOST_ARGUMENTS || args.iter().any(|arg| arg.len() > MOST_ARGUMENT) {
+        return Err(ApiError::validation(
+            "the request has a value that is too long",
+        ));
+    }
+    if args.iter().any(|arg| arg.contains('\0')) {
+        return Err(ApiError::validation(
+            "the request has a text with the character NUL",
+        ));
+    }
+    Ok(())
 }
 
 impl Ended {

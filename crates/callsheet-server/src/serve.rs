@@ -110,6 +110,8 @@ impl Serving {
             access,
             program,
             pages: Pages::new(),
+            began: crate::server::now(),
+            starts: tokio::sync::Mutex::default(),
         });
         if options.worker {
             server.program.start(WORKER, &["worker", "--leash"], true)?;

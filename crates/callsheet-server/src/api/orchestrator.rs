@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::answer::{Answer, data};
-use crate::error::{ApiError, Code, ErrorBody};
+use crate::error::{ApiError, ErrorBody};
 use crate::extract::{self, Path};
 use crate::program::Ended;
 use crate::server::Server;
@@ -169,7 +169,7 @@ async fn begun(server: &Server) -> Result<(), ApiError> {
 fn not_begun(ended: &Ended) -> ApiError {
     let error = ended.error();
     if error.status() == StatusCode::BAD_REQUEST {
-        error.with_code(Code::PreconditionFailed)
+        error.into_conflict().into_precondition()
     } else {
         error
     }

@@ -4,6 +4,7 @@
 //! never changes again.
 
 mod end;
+mod filter;
 mod list;
 mod start;
 mod stop;
@@ -20,6 +21,7 @@ use crate::prompt::locks;
 use crate::{Id, Store, StoreError, id, mark, task};
 
 pub(crate) use end::End;
+pub use filter::RunFilter;
 pub use list::RunPage;
 pub(crate) use list::{by_key, key, queued, running};
 pub(crate) use stop::STOPPING;
