@@ -247,7 +247,8 @@ async fn stop(
         Some(false) => Some("--drain"),
         None => None,
     };
-    let args: Vec<&str> = ["sprint", "stop"].into_iter().chain(how).collect();
+    let args = ["sprint", "stop", "--clean"].into_iter().chain(how);
+    let args: Vec<&str> = args.collect();
     let document = server.program.ask(&args, None).await?;
     let status = document["status"].as_str().unwrap_or_default().to_owned();
     match status.as_str() {
