@@ -5,6 +5,7 @@
 pub(crate) mod batches;
 mod checks;
 mod compose;
+mod files;
 mod documents;
 mod files;
 mod logs;
@@ -58,6 +59,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(batches::routes())
         .merge(checks::routes())
         .merge(compose::routes())
+        .merge(files::routes())
         .merge(files::routes())
         .merge(logs::routes())
         .merge(orchestrator::routes())
