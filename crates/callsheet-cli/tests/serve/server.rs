@@ -187,7 +187,10 @@ impl Server {
         }
         let body = body.map(ToString::to_string).unwrap_or_default();
         let answer = self.request((method, target), &headers, &body);
-        let told = || self.request(("GET", "/openapi.json"), &headers[..1], "").json();
+        let told = || {
+            self.request(("GET", "/openapi.json"), &headers[..1], "")
+                .json()
+        };
         let response = Response {
             status: answer.status,
             headers: answer.headers.clone(),

@@ -5,14 +5,15 @@
 pub(crate) mod batches;
 mod checks;
 mod compose;
-mod files;
 mod documents;
+mod files;
 mod files;
 mod logs;
 mod orchestrator;
 mod profiles;
 mod projects;
 mod prompts;
+mod run_prompts;
 mod runners;
 mod runs;
 mod settings;
@@ -66,6 +67,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(profiles::routes())
         .merge(projects::routes())
         .merge(prompts::routes())
+        .merge(run_prompts::routes())
         .merge(runners::routes())
         .merge(runs::routes())
         .merge(settings::routes())
