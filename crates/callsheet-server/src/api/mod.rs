@@ -7,7 +7,6 @@ mod checks;
 mod compose;
 mod documents;
 mod files;
-mod files;
 mod logs;
 mod orchestrator;
 mod profiles;
@@ -17,6 +16,7 @@ mod run_prompts;
 mod runners;
 mod runs;
 mod settings;
+mod sprint_files;
 mod stories;
 mod tasks;
 
@@ -61,7 +61,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(checks::routes())
         .merge(compose::routes())
         .merge(files::routes())
-        .merge(files::routes())
+        .merge(sprint_files::routes())
         .merge(logs::routes())
         .merge(orchestrator::routes())
         .merge(profiles::routes())
