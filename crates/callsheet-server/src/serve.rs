@@ -171,7 +171,7 @@ fn router(server: &Server) -> Router {
         )
         .route("/ws", get(live::socket))
         .route("/assets/{*name}", get(assets::asset))
-        .merge(pages::routes())
+        .merge(pages::routes(server))
         .fallback(pages::unknown)
         .method_not_allowed_fallback(api::wrong_method)
         .layer(from_fn_with_state(server.clone(), guard))

@@ -231,7 +231,8 @@ pub(crate) fn since(
     rows.iter().map(stored).collect()
 }
 
-fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
+/// Reads a row.
+pub(crate) fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
     let seq = row.int(0)?;
     let payload: Map<String, Json> = serde_json::from_str(row.text(3)?).map_err(|error| {
         row.damaged(format!(

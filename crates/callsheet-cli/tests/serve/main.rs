@@ -20,6 +20,7 @@ mod lifecycle;
 mod logs;
 mod once;
 mod openapi;
+mod pages;
 mod profiles;
 mod schemathesis;
 mod security;

@@ -7,16 +7,24 @@ use minijinja::{Environment, Error};
 pub(super) fn add_to(templates: &mut Environment<'static>) {
     templates.add_filter("age", |at: i64| age(now() - at));
     templates.add_filter("span", age);
-    templates.add_filter("clock", |at: i64| written(at, "%H:%M:%S"));
+    templates.add_filter("took", took);
+    templates.add_filter("clock", |at: i64| written(at, "%H:%M"));
+    templates.add_filter("second", |at: i64| written(at, "%H:%M:%S"));
+    templates.add_filter("exact", |at: i64| written(at, "%Y-%m-%d %H:%M:%S UTC"));
+    templates.add_filter("weekday", |at: i64| written(at, "%a %-d"));
+    templates.add_filter("monthday", |at: i64| written(at, "%-d %b"));
+    templates.add_filter("date", |at: i64| written(at, "%A, %-d %B"));
     templates.add_filter("day", |at: i64| written(at, "%a %-d %b, %H:%M"));
     templates.add_filter("iso", |at: i64| written(at, "%Y-%m-%dT%H:%M:%SZ"));
     templates.add_filter("count", |number: i64| grouped(number));
     templates.add_filter("size", |bytes: i64| size(bytes));
+    templates.add_filter("tokens", |number: i64| tokens(number));
     templates.add_filter("money", |dollars: f64| format!("${dollars:.2}"));
     templates.add_filter("short", |text: String| {
         text.chars().take(12).collect::<String>()
     });
     templates.add_filter("visible", visible);
+    templates.add_filter("url", |text: String| encoded(&text));
 }
 
 /// Returns the time in milliseconds since 1970.
@@ -31,7 +39,7 @@ fn written(at: i64, format: &str) -> String {
 }
 
 /// Returns how long something takes: `41m`, `2h 6m`, `4m 10s`.
-fn age(millis: i64) -> String {
+pub(crate) fn age(millis: i64) -> String {
     let seconds = millis.max(0) / 1000;
     let two = |one: i64, big: &str, other: i64, small: &str| match other {
         0 => format!("{one}{big}"),
@@ -43,6 +51,14 @@ fn age(millis: i64) -> String {
         600..3600 => format!("{}m", seconds / 60),
         3600..86_400 => two(seconds / 3600, "h", seconds / 60 % 60, "m"),
         _ => two(seconds / 86_400, "d", seconds / 3600 % 24, "h"),
+    }
+}
+
+/// Returns how long something took; what took less than ten seconds has tenths: `0.3s`.
+fn took(millis: i64) -> String {
+    match millis {
+        0..10_000 => format!("{}.{}s", millis / 1000, millis % 1000 / 100),
+        millis => age(millis),
     }
 }
 
@@ -77,6 +93,35 @@ fn size(bytes: i64) -> String {
     }
 }
 
+/// Returns a text as a part of an address.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// Returns a number of tokens: `812`, `19k`, `1.31M`.
+pub(super) fn tokens(number: i64) -> String {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "two digits after the point are shown"
+    )]
+    let of = |unit: i64| number as f64 / unit as f64;
+    match number {
+        ..1000 => number.to_string(),
+        1000..10_000 => format!("{:.1}k", of(1000)),
+        10_000..1_000_000 => format!("{:.0}k", of(1000)),
+        _ => format!("{:.2}M", of(1_000_000)),
+    }
+}
+
 /// Returns text from outside as HTML, with characters that cannot be seen or that turn the direction spelled out.
 fn visible(text: &Value) -> Result<Value, Error> {
     let text = text.to_string();
@@ -101,7 +146,7 @@ fn visible(text: &Value) -> Result<Value, Error> {
 }
 
 /// Tells whether a character is not seen, or changes how others are.
-fn hides(c: char) -> bool {
+pub(crate) fn hides(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -115,6 +160,12 @@ mod tests {
     fn ages_have_two_units_at_most() {
         let shown = [0, 59_999, 250_000, 2_460_000, 7_560_000, 90_000_000].map(age);
         assert_eq!(shown, ["0s", "59s", "4m 10s", "41m", "2h 6m", "1d 1h"]);
+    }
+
+    #[test]
+    fn what_is_quick_has_tenths() {
+        let shown = [0, 340, 9_999, 10_000, 250_000].map(took);
+        assert_eq!(shown, ["0.0s", "0.3s", "9.9s", "10s", "4m 10s"]);
     }
 
     #[test]

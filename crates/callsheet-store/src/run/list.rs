@@ -47,6 +47,21 @@ impl Store {
         self.read(move |tx| of_task(tx, key, task)).await
     }
 
+    /// Returns the runs that got a prompt, the oldest first.
+    pub async fn runs_of_prompt(
+        &self,
+        project: &Project,
+        prompt: Id,
+    ) -> Result<Vec<Run>, StoreError> {
+        let key = project.key;
+        self.read(move |tx| {
+            let sql = format!("{SELECT}s.id = $1 and r.project = $2 order by r.key");
+            let values = [prompt.to_string().into(), key.into()];
+            tx.query(&sql, &values)?.iter().map(run).collect()
+        })
+        .await
+    }
+
     /// Returns all runs of a batch in the order of their actions; those of one action come the oldest first.
     pub async fn runs_of_batch(
         &self,

@@ -4,6 +4,7 @@
 //! never changes again.
 
 mod end;
+mod events;
 mod filter;
 mod list;
 mod start;
@@ -21,6 +22,7 @@ use crate::prompt::locks;
 use crate::{Id, Store, StoreError, id, mark, task};
 
 pub(crate) use end::End;
+pub use events::{EventFilter, EventPages};
 pub use filter::RunFilter;
 pub use list::RunPage;
 pub(crate) use list::{by_key, key, queued, running};

@@ -3,7 +3,7 @@
 use std::thread;
 
 use callsheet::Event;
-use callsheet_store::{NewEvent, Wait};
+use callsheet_store::{EventFilter, NewEvent, Wait};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -19,6 +19,7 @@ on_both!(
     processes_get_numbers_without_a_gap,
     any_sequence_of_appends_is_numbered_through,
     odd_texts_survive_and_nul_is_refused,
+    events_of_a_run_come_in_pages,
 );
 
 fn events_come_back_as_they_were(place: &TestStore) {
@@ -241,4 +242,48 @@ fn odd_texts_survive_and_nul_is_refused(place: &TestStore) {
     assert_eq!(refused.unwrap_err().to_string(), nul);
     assert!(seqs(&store, &project).is_empty());
     assert_eq!(findings(&store), []);
+}
+
+fn events_of_a_run_come_in_pages(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    let run = place.queue(&store, &project, 1)[0];
+    let about = |number| NewEvent {
+        run: Some(run),
+        ..event(number)
+    };
+    let events = vec![event(1), about(2), about(3), event(4), about(5), about(6)];
+    let seqs = store.append_events(&project, events).wait().unwrap();
+    let [queued, first] = [seqs[0] - 1, seqs[1]];
+
+    let all = EventFilter::default();
+    let pages = store
+        .event_pages_of_run(run, all.clone(), 2)
+        .wait()
+        .unwrap();
+    assert_eq!(pages.total, 5);
+    assert_eq!(pages.starts, [queued, first + 1, first + 4]);
+    assert_eq!(pages.last, first + 4);
+
+    let some = |filter: &EventFilter, limit| {
+        let found = store.some_events_of_run(run, filter.clone(), limit).wait();
+        let numbers = found.unwrap().into_iter().map(|event| event.seq);
+        numbers.collect::<Vec<i64>>()
+    };
+    assert_eq!(some(&all, 2), [queued, first]);
+    let after = EventFilter {
+        after: first,
+        kinds: vec!["test:event".to_owned()],
+        newest: true,
+    };
+    assert_eq!(some(&after, 2), [first + 4, first + 3]);
+    let none = EventFilter {
+        kinds: vec!["no:such".to_owned()],
+        ..all
+    };
+    let pages = store.event_pages_of_run(run, none, 2).wait().unwrap();
+    assert_eq!((pages.total, pages.starts, pages.last), (0, vec![], 0));
+    let prompt = store.run(&project, run.as_str()).wait().unwrap().prompt;
+    let runs = store.runs_of_prompt(&project, prompt).wait().unwrap();
+    assert!(runs.iter().any(|found| found.id == run));
 }

@@ -266,7 +266,7 @@ impl SealedInputs {
     }
 
     /// Returns the recipe.
-    pub(super) fn recipe(&self) -> Result<Recipe, Error> {
+    pub fn recipe(&self) -> Result<Recipe, Error> {
         let files = self.recipe.files.iter();
         let folder = files
             .map(|(name, body)| Ok((name.clone(), super::text_in(&self.texts, *body)?.to_owned())));

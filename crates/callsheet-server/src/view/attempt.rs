@@ -1,0 +1,199 @@
+//! A run in a line: what it is called, how it stands, what it took.
+
+use callsheet_run::document;
+use callsheet_store::{Id, Run, RunState};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::server::Server;
+
+/// A run as lists show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Attempt {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) state: &'static str,
+    /// How it ended or where it stands, in a word.
+    pub(crate) verdict: String,
+    /// The shape before that word, and its colour.
+    pub(crate) shape: &'static str,
+    pub(crate) tone: &'static str,
+    pub(crate) exit: Option<String>,
+    pub(crate) runner: String,
+    pub(crate) model: Option<String>,
+    pub(crate) phase: Option<String>,
+    pub(crate) stories: Vec<String>,
+    pub(crate) prompt: String,
+    pub(crate) at: i64,
+    pub(crate) started_at: Option<i64>,
+    pub(crate) finished_at: Option<i64>,
+    pub(crate) took: Option<i64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost: Option<f64>,
+    pub(crate) changed: Option<usize>,
+    pub(crate) lights: Vec<Light>,
+    pub(crate) violations: usize,
+}
+
+/// A check as a mark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Light {
+    pub(crate) name: String,
+    pub(crate) status: String,
+    pub(crate) shape: &'static str,
+    pub(crate) tone: &'static str,
+}
+
+/// Returns runs as lists show them, with their documents.
+pub(crate) async fn attempts(
+    server: &Server,
+    runs: &[Run],
+) -> Result<Vec<(Attempt, Value)>, ApiError> {
+    let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
+    let (store, project) = (&server.site.store, &server.site.project);
+    let mut added = store.annotations(project, &ids).await?;
+    let one = |run: &Run| {
+        let added = added.remove(&run.id).unwrap_or_default();
+        let document = document::document_with(run, &added);
+        (Attempt::of(run, &document), document)
+    };
+    Ok(runs.iter().map(one).collect())
+}
+
+impl Attempt {
+    pub(crate) fn of(run: &Run, document: &Value) -> Self {
+        let text = |field: &str| document[field].as_str().map(str::to_owned);
+        let list = |field: &str| document[field].as_array();
+        let stories = list("stories").into_iter().flatten();
+        let stories: Vec<String> = stories
+            .filter_map(|key| key.as_str().map(str::to_owned))
+            .collect();
+        let phase =
+            text("phase").map(|phase| phase.strip_prefix("sprint-").unwrap_or(&phase).to_owned());
+        let (verdict, shape, tone) = verdict(run, document);
+        let usage = &document["usage"];
+        let tokens = usage["input_tokens"].as_u64();
+        let exit = document["exit_code"]
+            .as_i64()
+            .map(|code| format!("exit {code}"));
+        let signal = document["signal"]
+            .as_i64()
+            .map(|signal| format!("signal {signal}"));
+        Self {
+            id: run.id.to_string(),
+            title: title(document, phase.as_deref(), &stories),
+            state: run.state.as_str(),
+            verdict,
+            shape,
+            tone,
+            exit: exit.or(signal),
+            runner: text("runner").unwrap_or_default(),
+            model: text("answered_by").or_else(|| text("model")),
+            phase,
+            stories,
+            prompt: run.prompt.to_string(),
+            at: run.started_at.unwrap_or(run.queued_at),
+            started_at: run.started_at,
+            finished_at: run.finished_at,
+            took: run
+                .finished_at
+                .zip(run.started_at)
+                .map(|(end, start)| end - start),
+            tokens: tokens.map(|input| input + usage["output_tokens"].as_u64().unwrap_or(0)),
+            cost: usage["cost_usd"].as_f64(),
+            changed: list("changed_files").map(Vec::len),
+            lights: list("checks").into_iter().flatten().map(light).collect(),
+            violations: list("violations").map_or(0, Vec::len),
+        }
+    }
+}
+
+/// Returns what people call a run.
+fn title(document: &Value, phase: Option<&str>, stories: &[String]) -> String {
+    let attempt = document["attempt"].as_u64().filter(|attempt| *attempt > 1);
+    let attempt = attempt.map_or_else(String::new, |attempt| format!(", attempt {attempt}"));
+    match (phase, stories) {
+        (Some(phase), []) => format!("{phase}{attempt}"),
+        (Some(phase), stories) => format!("{} {phase}{attempt}", stories.join(", ")),
+        (None, _) => {
+            let runner = document["runner"].as_str().unwrap_or("agent");
+            let kind = match document["kind"].as_str() {
+                Some("retry") => "Retry",
+                Some("continue") => "Continuation",
+                _ => "Run",
+            };
+            format!("{kind} with {runner}")
+        }
+    }
+}
+
+/// Returns how a run stands: a word, the shape before it, and its colour.
+fn verdict(run: &Run, document: &Value) -> (String, &'static str, &'static str) {
+    let stopping = run.stop_requested_at.is_some();
+    match (run.state, document["status"].as_str()) {
+        (RunState::Queued, _) => ("queued".to_owned(), "wait", ""),
+        (RunState::Running, _) if stopping => ("stopping".to_owned(), "run", "pen-c"),
+        (RunState::Running, _) => ("running".to_owned(), "run", "pen-c"),
+        (_, Some("completed")) => ("completed".to_owned(), "pass", "pass-c"),
+        (_, Some("cancelled")) => ("cancelled".to_owned(), "stopped", ""),
+        (_, status) => {
+            let status = status.unwrap_or("finished");
+            let class = document["class"].as_str().filter(|class| *class != status);
+            let word =
+                class.map_or_else(|| status.to_owned(), |class| format!("{status}, {class}"));
+            (word, "fail", "fail-c")
+        }
+    }
+}
+
+/// Returns a check as a mark.
+fn light(check: &Value) -> Light {
+    let status = check["status"].as_str().unwrap_or("pending");
+    let (shape, tone) = match status {
+        "passed" => ("pass", "pass-c"),
+        "pending" => ("wait", "dim"),
+        "running" => ("run", "pen-c"),
+        _ => ("fail", "fail-c"),
+    };
+    Light {
+        name: check["name"].as_str().unwrap_or_default().to_owned(),
+        status: status.to_owned(),
+        shape,
+        tone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_called_by_what_it_does() {
+        let stories = ["2a-1".to_owned()];
+        assert_eq!(
+            title(&json!({"attempt": 2}), Some("dev-story"), &stories),
+            "2a-1 dev-story, attempt 2"
+        );
+        assert_eq!(title(&json!({"attempt": 1}), Some("commit"), &[]), "commit");
+        assert_eq!(
+            title(&json!({"kind": "retry", "runner": "claude"}), None, &[]),
+            "Retry with claude"
+        );
+    }
+
+    #[test]
+    fn a_check_that_did_not_pass_is_red() {
+        assert_eq!(
+            light(&json!({"name": "lint", "status": "passed"})).tone,
+            "pass-c"
+        );
+        assert_eq!(
+            light(&json!({"name": "lint", "status": "timed_out"})).shape,
+            "fail"
+        );
+        assert_eq!(light(&json!({"name": "lint"})).status, "pending");
+    }
+}
