@@ -140,14 +140,14 @@ async fn start(State(server): State<Server>, body: Bytes) -> Result<Json<Started
 async fn begun(server: &Server) -> Result<(), ApiError> {
     let until = Instant::now() + BEGINNING;
     while Instant::now() < until {
-        if let Some(code) = server.program.ended(SPRINT) {
+        if let Some(status) = server.program.ended(SPRINT) {
             let said = server.blocking(|site| {
                 let said = std::fs::read(site.home.join(SAID)).unwrap_or_default();
                 Ok(String::from_utf8_lossy(&said).into_owned())
             });
             let said = said.await?;
             // A batch that is over at once has done what there was to do.
-            return match code {
+            return match status.code() {
                 Some(0 | 1) => Ok(()),
                 code => Err(not_begun(&Ended {
                     code,
