@@ -66,7 +66,8 @@ where
                 "the body has to be JSON, with `Content-Type: application/json`",
             ));
         }
-        parse(&bytes).map(|value| Some(Self(value)))
+        // Null is nothing, too.
+        parse::<Option<T>>(&bytes).map(|value| value.map(Self))
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, Command};
 
 use crate::error::{ApiError, Code, ServeError};
 use crate::server::Server;
@@ -114,19 +114,8 @@ impl Program {
             }
             std::io::Result::Ok(bytes)
         };
-        let say = async {
-            let mut bytes = Vec::new();
-            if let Some(mut stderr) = stderr {
-                (&mut stderr)
-                    .take(MOST_SAID)
-                    .read_to_end(&mut bytes)
-                    .await?;
-                tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
-            }
-            std::io::Result::Ok(bytes)
-        };
         let all = async {
-            let ((), printed, said) = tokio::join!(write, print, say);
+            let ((), printed, said) = tokio::join!(write, print, heard(stderr));
             let status = child.wait().await?;
             std::io::Result::Ok((status.code(), printed?, said?))
         };
@@ -280,6 +269,17 @@ impl Server {
         done.await
             .map_err(|_| ApiError::internal("the server failed; this is a bug"))?
     }
+}
+
+/// Returns the beginning of what a command says; it may say more.
+async fn heard(stderr: Option<ChildStderr>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut stderr) = stderr {
+        let mut first = (&mut stderr).take(MOST_SAID);
+        first.read_to_end(&mut bytes).await?;
+        tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
+    }
+    Ok(bytes)
 }
 
 /// Refuses what no program can be given.

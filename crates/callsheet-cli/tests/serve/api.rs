@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::database::Database;
 use crate::desk::Desk;
-use crate::server::Server;
+use crate::server::{Answer, Server};
 
 /// What the agent does: it changes what it may, and something that it may not.
 const AGENT: &str = "cat > /dev/null; echo 'fn login() { true }' > src/login.rs; echo x > notes.md; echo one; echo two >&2";
@@ -13,6 +13,9 @@ const SETTINGS: &str = "
 [[checks]]
 name = \"builds\"
 command = [\"test\", \"-f\", \"src/login.rs\"]
+
+[sandbox]
+mode = false
 ";
 
 /// Makes a project whose agent runs a line of shell.
@@ -28,88 +31,93 @@ pub(crate) fn desk(line: &str, settings: &str) -> Desk {
     desk
 }
 
+/// What is asked and what is answered, as a snapshot has it.
+struct Story<'s> {
+    server: &'s Server,
+    text: String,
+}
+
+impl Story<'_> {
+    fn show(&mut self, what: &str, answer: &Answer) {
+        let shown = self.server.shown(answer);
+        self.text.push_str(&format!("{what}\n{shown}\n\n"));
+    }
+
+    fn get(&mut self, what: &str, target: &str) {
+        let answer = self.server.get(target);
+        self.show(what, &answer);
+    }
+
+    fn post(&mut self, what: &str, target: &str) -> Answer {
+        let answer = self.server.ask("POST", target, None);
+        self.show(what, &answer);
+        answer
+    }
+
+    /// Adds tasks, of which one waits for the other, and runs that one; returns it and its run.
+    fn begin(&mut self) -> (String, String) {
+        self.get("projects", "/api/projects");
+        let new = json!({
+            "title": "Fix the login", "write_scope": ["src/**"], "description": "@it\nfails",
+            "done_when": ["it works"],
+        });
+        let made = self.server.post("/api/projects/project/tasks", &new);
+        self.show("add a task", &made);
+        let task = made.data(201)["id"].as_str().unwrap().to_owned();
+        let other = self.server.task("Another");
+        let on = json!({"depends_on_task_id": task});
+        for what in ["depend", "depend twice"] {
+            let path = format!("/api/tasks/{other}/dependencies");
+            let answer = self.server.post(&path, &on);
+            self.show(what, &answer);
+        }
+        self.post("start what waits", &format!("/api/tasks/{other}/runs"));
+        let started = self.post("start", &format!("/api/tasks/{task}/runs"));
+        let run = started.data(201)["id"].as_str().unwrap().to_owned();
+        self.server.over(&run);
+        (task, run)
+    }
+
+    /// Looks at what a run is judged by, and decides about it.
+    fn judge(&mut self, task: &str, run: &str) {
+        self.get("run", &format!("/api/runs/{run}"));
+        self.get("log", &format!("/api/runs/{run}/log?stream=stdout"));
+        self.get("checks", &format!("/api/runs/{run}/checks"));
+        let violations = format!("/api/runs/{run}/scope-violations");
+        self.get("violations", &violations);
+        self.post("merge too early", &format!("/api/tasks/{task}/merge"));
+        let violation = self.server.get(&violations).json()["data"][0]["id"].clone();
+        let path = format!("/api/scope-violations/{}", violation.as_str().unwrap());
+        self.post("approve", &format!("{path}/approve"));
+        self.post("approve twice", &format!("{path}/approve"));
+        self.post("reject", &format!("{path}/reject"));
+        let path = format!("/api/runs/{run}/checks/rerun");
+        for (what, name) in [("run a check again", "builds"), ("no such check", "bulids")] {
+            let answer = self.server.post(&path, &json!({"check_keys": [name]}));
+            self.show(what, &answer);
+        }
+    }
+}
+
 #[test]
 fn a_task_goes_from_its_start_to_its_merge() {
     let server = Server::start(desk(AGENT, SETTINGS));
-    let mut shown = String::new();
-    let mut show = |what: &str, answer: &crate::server::Answer| {
-        shown.push_str(&format!("{what}\n{}\n\n", server.shown(answer)));
+    let mut story = Story {
+        server: &server,
+        text: String::new(),
     };
-    let get = |target: &str| server.get(target);
-    show("projects", &get("/api/projects"));
-    let new = json!({
-        "title": "Fix the login", "write_scope": ["src/**"], "description": "@it\nfails",
-        "done_when": ["it works"],
-    });
-    let made = server.post("/api/projects/project/tasks", &new);
-    show("add a task", &made);
-    let task = made.data(201)["id"].as_str().unwrap().to_owned();
-    let other = server.task("Another");
-    let on = json!({"depends_on_task_id": task});
-    show(
-        "depend",
-        &server.post(&format!("/api/tasks/{other}/dependencies"), &on),
-    );
-    show(
-        "depend twice",
-        &server.post(&format!("/api/tasks/{other}/dependencies"), &on),
-    );
-    show(
-        "start what waits",
-        &server.ask("POST", &format!("/api/tasks/{other}/runs"), None),
-    );
-    let started = server.ask("POST", &format!("/api/tasks/{task}/runs"), None);
-    show("start", &started);
-    let run = started.data(201)["id"].as_str().unwrap().to_owned();
-    server.over(&run);
-    show("run", &get(&format!("/api/runs/{run}")));
-    show("log", &get(&format!("/api/runs/{run}/log?stream=stdout")));
-    show("checks", &get(&format!("/api/runs/{run}/checks")));
-    let violations = get(&format!("/api/runs/{run}/scope-violations"));
-    show("violations", &violations);
-    show(
-        "merge too early",
-        &server.ask("POST", &format!("/api/tasks/{task}/merge"), None),
-    );
-    let violation = violations.json()["data"][0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let approve = format!("/api/scope-violations/{violation}/approve");
-    show("approve", &server.ask("POST", &approve, None));
-    show("approve twice", &server.ask("POST", &approve, None));
-    let reject = format!("/api/scope-violations/{violation}/reject");
-    show("reject", &server.ask("POST", &reject, None));
-    let rerun = json!({"check_keys": ["builds"]});
-    let rerun = server.post(&format!("/api/runs/{run}/checks/rerun"), &rerun);
-    show(
-        "checks after another run of them",
-        &get(&format!("/api/runs/{run}/checks")),
-    );
-    assert_eq!(rerun.status, 200, "{}", rerun.body);
-    let wrong = json!({"check_keys": ["bulids"]});
-    show(
-        "no such check",
-        &server.post(&format!("/api/runs/{run}/checks/rerun"), &wrong),
-    );
-    show("proof", &get(&format!("/api/runs/{run}/proof")));
-    show("task", &get(&format!("/api/tasks/{task}")));
-    show(
-        "merge",
-        &server.ask("POST", &format!("/api/tasks/{task}/merge"), None),
-    );
-    show(
-        "start what is done",
-        &server.ask("POST", &format!("/api/tasks/{task}/runs"), None),
-    );
-    show(
-        "stop what is over",
-        &server.ask("POST", &format!("/api/runs/{run}/stop"), None),
-    );
-    show("tasks", &get("/api/projects/project/tasks?status=open"));
-    show("limits", &get("/api/limits"));
-    show("monitor", &get("/api/projects/project/monitor"));
-    insta::assert_snapshot!(shown);
+    let (task, run) = story.begin();
+    story.judge(&task, &run);
+    story.get("proof", &format!("/api/runs/{run}/proof"));
+    story.get("task", &format!("/api/tasks/{task}"));
+    story.post("merge", &format!("/api/tasks/{task}/merge"));
+    story.post("merge twice", &format!("/api/tasks/{task}/merge"));
+    story.post("start what is done", &format!("/api/tasks/{task}/runs"));
+    story.post("stop what is over", &format!("/api/runs/{run}/stop"));
+    story.get("tasks", "/api/projects/project/tasks?status=open");
+    story.get("limits", "/api/limits");
+    story.get("monitor", "/api/projects/project/monitor");
+    insta::assert_snapshot!(story.text);
 }
 
 #[test]
@@ -152,7 +160,11 @@ fn a_run_is_repeated_and_continued() {
         .data(200);
     let prompt = log["lines"][0]["data"].as_str().unwrap();
     assert!(prompt.contains("@agent.toml --runner x"), "{prompt}");
+    pages(&server, (&task, &first, retry));
+}
 
+/// Looks at the lists of three runs of a task, and at the events of the first.
+fn pages(server: &Server, (task, first, retry): (&str, &str, &str)) {
     let listed = server.get("/api/runs?kind=retry").json();
     assert_eq!(listed["pagination"], json!({"total": 1, "has_more": false}));
     assert_eq!(listed["data"][0]["id"], retry);
@@ -233,13 +245,21 @@ fn what_never_changes_says_so() {
         server.ask("POST", &format!("{path}/runs"), None).error(),
         format!("409 CONFLICT: task `{task}` is cancelled")
     );
-    let project = |method, body| server.ask(method, "/api/projects/project", body).error();
+}
+
+#[test]
+fn a_project_stays_what_it_is() {
+    let server = Server::start(desk(AGENT, ""));
+    let project = |method: &str, body: Option<serde_json::Value>| {
+        let answer = server.ask(method, "/api/projects/project", body.as_ref());
+        answer.error()
+    };
     assert_eq!(
-        project("PATCH", Some(&json!({"name": "x"}))),
+        project("PATCH", Some(json!({"name": "x"}))),
         "409 CONFLICT: a project is never renamed"
     );
     assert_eq!(
-        project("PATCH", Some(&json!({"base_branch": "mian"}))),
+        project("PATCH", Some(json!({"base_branch": "mian"}))),
         "400 VALIDATION_ERROR: no branch `mian`"
     );
     assert_eq!(
@@ -328,7 +348,7 @@ fn files_are_listed_below_the_root_only() {
         .get("/api/projects/project/files?path=src/out")
         .error();
     assert!(
-        out.starts_with("400 VALIDATION_ERROR: `src/out`: leads out of the root"),
+        out.starts_with("400 VALIDATION_ERROR: `src/out` leads out of the root"),
         "{out}"
     );
 }
@@ -340,9 +360,7 @@ fn a_store_on_a_server_is_served_as_a_file_is() {
     };
     let mut desk = desk(AGENT, SETTINGS);
     desk.project.variable("CALLSHEET_STORE", &database.url());
-    // Another project of the same store can be read, and nothing in it can be changed.
-    desk.project
-        .file("other/callsheet.toml", "project = \"other\"\n");
+    let strange = another(&desk);
     let server = Server::start(desk);
     let task = server.task("Fix the login");
     let path = format!("/api/tasks/{task}/runs");
@@ -361,6 +379,44 @@ fn a_store_on_a_server_is_served_as_a_file_is() {
         .get("/api/runs?runner=agent&kind=first&state=finished")
         .json();
     assert_eq!(found["pagination"]["total"], 1);
+    // Another project of the same store can be read, and nothing in it can be changed.
     let projects = server.get("/api/projects").json();
-    assert_eq!(projects["data"][0]["served"], true);
+    assert_eq!(projects["pagination"]["total"], 2);
+    assert_eq!(
+        projects["data"][1],
+        json!({"id": "other", "name": "other", "served": false, "repo_path": null, "base_branch": null})
+    );
+    let listed = server.get("/api/projects/other/tasks").json();
+    assert_eq!(listed["data"][0]["id"], strange);
+    assert_eq!(
+        server.get(&format!("/api/tasks/{strange}")).data(200)["title"],
+        "Elsewhere"
+    );
+    let refused = "409 CONFLICT: project `other` is not served here, so nothing in it can be changed; run `callsheet serve` in its directory";
+    for path in [
+        format!("/api/tasks/{strange}/runs"),
+        format!("/api/tasks/{strange}/cancel"),
+        format!("/api/tasks/{strange}/merge"),
+    ] {
+        assert_eq!(server.ask("POST", &path, None).error(), refused);
+    }
+    assert_eq!(server.get("/api/projects/other/files").error(), refused);
+}
+
+/// Adds a task to another project of the same store, and returns its id.
+fn another(desk: &Desk) -> String {
+    desk.project
+        .file("other/callsheet.toml", "project = \"other\"\n");
+    desk.git(&["init", "--quiet", "--initial-branch=main", "other"]);
+    let add = [
+        "--root",
+        "other",
+        "task",
+        "add",
+        "--title",
+        "Elsewhere",
+        "--write",
+        "src/**",
+    ];
+    desk.project.run(&add).text().trim().to_owned()
 }

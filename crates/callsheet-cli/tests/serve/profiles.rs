@@ -48,7 +48,11 @@ fn profiles_are_made_changed_and_deleted() {
     );
     let listed = server.get(PROFILES).json();
     assert_eq!(listed["pagination"]["total"], 2);
+    in_use(&server, one);
+}
 
+/// Deletes a profile, which is refused as long as a run has it.
+fn in_use(server: &Server, one: &str) {
     let task = server.task("One");
     let order = json!({"agent_profile_id": "coder"});
     let run = server

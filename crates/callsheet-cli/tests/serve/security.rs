@@ -27,6 +27,39 @@ const HEADERS: [(&str, &str); 7] = [
 /// Pages, and what is neither a page nor of the interface.
 const OTHERS: [&str; 3] = ["/", "/openapi.json", "/nothing"];
 
+/// Paths that would lead out of what is served.
+const OUT: [&str; 29] = [
+    "/assets/../Cargo.toml",
+    "/assets/../../../../../../etc/passwd",
+    "/assets/..%2f..%2fCargo.toml",
+    "/assets/%2e%2e/%2e%2e/Cargo.toml",
+    "/assets/%2Fetc%2Fpasswd",
+    "/assets//etc/passwd",
+    "/assets/tokens.css%00.js",
+    "/assets/..\\..\\Cargo.toml",
+    "/../etc/passwd",
+    "//etc/passwd",
+    "/api/runs/..%2f..%2fsecret",
+    "/api/runs/%00",
+    "/api/runs/%2e%2e/log",
+    "/api/runs/x%00y/log",
+    "/api/agent-profiles/..%2f..%2fcallsheet",
+    "/api/agent-profiles/%2e%2e",
+    "/api/agent-profiles/a%00b",
+    "/api/projects/project/files?path=..",
+    "/api/projects/project/files?path=..%2f",
+    "/api/projects/project/files?path=%2e%2e%2f%2e%2e",
+    "/api/projects/project/files?path=src%2f..%2f..",
+    "/api/projects/project/files?path=%2fetc",
+    "/api/projects/project/files?path=src%00",
+    "/api/projects/project/files?path=.callsheet",
+    "/api/projects/project/files?path=./.git/objects",
+    "/api/projects/..%2fother",
+    "/api/tasks/%2e%2e%2f/runs",
+    "/%ff%fe",
+    "/api/%c0%ae%c0%ae/",
+];
+
 fn quiet() -> Desk {
     desk("cat > /dev/null; echo said", "")
 }
@@ -71,6 +104,7 @@ fn assert_headers(answer: &Answer, what: &str) {
 #[test]
 fn nobody_gets_in_without_a_token() {
     let server = Server::start(quiet());
+    let root = server.desk.project.root().display().to_string();
     let wrong = bearer(&"0".repeat(64));
     let basic = format!("Basic {}", server.token);
     let cut = bearer(&server.token[..63]);
@@ -102,8 +136,7 @@ fn nobody_gets_in_without_a_token() {
                 answer.body
             );
             assert_headers(&answer, path);
-            let says = answer.body.contains("project") && answer.body.contains("src/");
-            assert!(!says, "{}", answer.body);
+            assert!(!answer.body.contains(&root), "{}", answer.body);
         }
     }
     let wrong = server.request(("GET", "/?token=0000"), &[], "");
@@ -184,12 +217,11 @@ fn a_page_with_its_token_becomes_a_cookie() {
 }
 
 #[test]
-fn other_names_and_other_sites_are_kept_out() {
+fn other_names_are_kept_out() {
     let server = Server::start(quiet());
     let token = bearer(&server.token);
     let port = server.host.split_once(':').unwrap().1;
     let auth = ("Authorization", token.as_str());
-    let cookie = format!("callsheet_{port}={}", server.token);
     for host in [
         "evil.example",
         "127.0.0.1",
@@ -222,7 +254,15 @@ fn other_names_and_other_sites_are_kept_out() {
     let request =
         format!("GET /api/runs HTTP/1.1\r\nConnection: close\r\nAuthorization: {token}\r\n\r\n");
     assert!([400, 403].contains(&server.send(request.as_bytes()).status));
+}
 
+#[test]
+fn other_sites_are_kept_out() {
+    let server = Server::start(quiet());
+    let token = bearer(&server.token);
+    let port = server.host.split_once(':').unwrap().1;
+    let auth = ("Authorization", token.as_str());
+    let cookie = format!("callsheet_{port}={}", server.token);
     let new = json!({"title": "x", "write_scope": ["src/**"]}).to_string();
     let path = "/api/projects/project/tasks";
     let json = ("Content-Type", "application/json");
@@ -254,6 +294,16 @@ fn other_names_and_other_sites_are_kept_out() {
             "{foreign:?}"
         );
     }
+}
+
+#[test]
+fn what_a_form_can_send_is_no_request() {
+    let server = Server::start(quiet());
+    let port = server.host.split_once(':').unwrap().1;
+    let cookie = format!("callsheet_{port}={}", server.token);
+    let new = json!({"title": "x", "write_scope": ["src/**"]}).to_string();
+    let path = "/api/projects/project/tasks";
+    let json = ("Content-Type", "application/json");
     // What a form of another site can send is no request, even where a browser tells nothing.
     for kind in [
         "application/x-www-form-urlencoded",
@@ -284,37 +334,7 @@ fn no_path_leads_out() {
     let server = Server::start(quiet());
     let secret = server.desk.project.outside().join("secret");
     std::fs::write(&secret, "top secret").unwrap();
-    for target in [
-        "/assets/../Cargo.toml",
-        "/assets/../../../../../../etc/passwd",
-        "/assets/..%2f..%2fCargo.toml",
-        "/assets/%2e%2e/%2e%2e/Cargo.toml",
-        "/assets/%2Fetc%2Fpasswd",
-        "/assets//etc/passwd",
-        "/assets/tokens.css%00.js",
-        "/assets/..\\..\\Cargo.toml",
-        "/../etc/passwd",
-        "//etc/passwd",
-        "/api/runs/..%2f..%2fsecret",
-        "/api/runs/%00",
-        "/api/runs/%2e%2e/log",
-        "/api/runs/x%00y/log",
-        "/api/agent-profiles/..%2f..%2fcallsheet",
-        "/api/agent-profiles/%2e%2e",
-        "/api/agent-profiles/a%00b",
-        "/api/projects/project/files?path=..",
-        "/api/projects/project/files?path=..%2f",
-        "/api/projects/project/files?path=%2e%2e%2f%2e%2e",
-        "/api/projects/project/files?path=src%2f..%2f..",
-        "/api/projects/project/files?path=%2fetc",
-        "/api/projects/project/files?path=src%00",
-        "/api/projects/project/files?path=.callsheet",
-        "/api/projects/project/files?path=./.git/objects",
-        "/api/projects/..%2fother",
-        "/api/tasks/%2e%2e%2f/runs",
-        "/%ff%fe",
-        "/api/%c0%ae%c0%ae/",
-    ] {
+    for target in OUT {
         let answer = server.get(target);
         assert!([400, 404].contains(&answer.status), "{target}: {answer:?}");
         assert!(
@@ -346,14 +366,9 @@ fn no_path_leads_out() {
     assert!(secret.exists() && server.desk.project.path("callsheet.toml").exists());
 }
 
-#[test]
-fn every_answer_has_the_headers_and_none_a_token() {
-    let server = Server::start(quiet());
-    let task = server.task("One <script>alert(1)</script>");
-    let run = server.run(&task);
-    server.over(&run);
-    let mut answers: Vec<(String, Answer)> = Vec::new();
-    let mut targets: Vec<String> = endpoints(&server)
+/// Returns what can be read of a project with a task and a run.
+fn readable(server: &Server, (task, run): (&str, &str)) -> Vec<String> {
+    let mut targets: Vec<String> = endpoints(server)
         .into_iter()
         .filter(|(method, path)| method == "GET" && path != "/api/events")
         .map(|(_, path)| path)
@@ -381,6 +396,17 @@ fn every_answer_has_the_headers_and_none_a_token() {
         "/assets/tokens.css".to_owned(),
         "/assets/none".to_owned(),
     ]);
+    targets
+}
+
+#[test]
+fn every_answer_has_the_headers_and_none_a_token() {
+    let server = Server::start(quiet());
+    let task = server.task("One <script>alert(1)</script>");
+    let run = server.run(&task);
+    server.over(&run);
+    let mut answers: Vec<(String, Answer)> = Vec::new();
+    let targets = readable(&server, (&task, &run));
     for target in targets {
         let answer = server.get(&target);
         answers.push((target, answer));
@@ -394,9 +420,6 @@ fn every_answer_has_the_headers_and_none_a_token() {
         server.ask("POST", "/api/projects", None),
     ));
     answers.push(("a head".to_owned(), server.ask("HEAD", "/api/runs", None)));
-    let big = json!({"title": "x".repeat(3 << 20), "write_scope": []});
-    let big = server.post("/api/projects/project/tasks", &big);
-    answers.push(("too much".to_owned(), big));
     for (what, answer) in &answers {
         assert!(
             answer.status > 0 && answer.status < 500,

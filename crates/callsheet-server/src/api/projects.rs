@@ -166,10 +166,9 @@ async fn remove_project(
     State(server): State<Server>,
     Path(id): Path<String>,
 ) -> Result<(), ApiError> {
-    let project = server.find_project(&id).await?;
+    server.find_project(&id).await?;
     Err(ApiError::conflict(format!(
-        "project `{}` stays: a store never forgets a project; `callsheet gc` deletes prompts that you don't keep",
-        project.name
+        "project `{id}` stays: a store never forgets a project; `callsheet gc` deletes prompts that you don't keep"
     )))
 }
 

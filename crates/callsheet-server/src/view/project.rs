@@ -20,7 +20,7 @@ const MOST: usize = 20;
 pub(crate) struct ProjectDocument {
     /// Its name, which is its id in addresses.
     pub(crate) id: String,
-    /// Its name in the store.
+    /// What people call it.
     pub(crate) name: String,
     /// Whether it is the one that is served. The others can be read.
     pub(crate) served: bool,
@@ -101,7 +101,11 @@ impl Server {
                     } else {
                         project.name.clone()
                     },
-                    name: project.name,
+                    name: if served {
+                        site.name.clone()
+                    } else {
+                        project.name
+                    },
                     served,
                     repo_path: served.then(|| site.root.display().to_string()),
                     base_branch: base.clone().filter(|_| served),
