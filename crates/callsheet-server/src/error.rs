@@ -182,10 +182,6 @@ impl ApiError {
         self
     }
 
-    pub(crate) fn code(&self) -> Code {
-        self.code
-    }
-
     pub(crate) fn status(&self) -> StatusCode {
         self.code.status()
     }
