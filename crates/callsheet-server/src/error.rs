@@ -166,12 +166,6 @@ impl ApiError {
         hints.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    /// Gives it another code: the same sentence means something else to whoever asked.
-    pub(crate) fn with_code(mut self, code: Code) -> Self {
-        self.code = code;
-        self
-    }
-
     /// Takes what is wrong with an input for a conflict: the parts of it were fine.
     pub(crate) fn into_conflict(mut self) -> Self {
         if self.code == Code::ValidationError {
@@ -186,10 +180,6 @@ impl ApiError {
             self.code = Code::PreconditionFailed;
         }
         self
-    }
-
-    pub(crate) fn code(&self) -> Code {
-        self.code
     }
 
     pub(crate) fn status(&self) -> StatusCode {

@@ -12,9 +12,11 @@ mod orchestrator;
 mod profiles;
 mod projects;
 mod prompts;
+mod run_prompts;
 mod runners;
 mod runs;
 mod settings;
+mod sprint_files;
 mod stories;
 mod tasks;
 
@@ -59,11 +61,13 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(checks::routes())
         .merge(compose::routes())
         .merge(files::routes())
+        .merge(sprint_files::routes())
         .merge(logs::routes())
         .merge(orchestrator::routes())
         .merge(profiles::routes())
         .merge(projects::routes())
         .merge(prompts::routes())
+        .merge(run_prompts::routes())
         .merge(runners::routes())
         .merge(runs::routes())
         .merge(settings::routes())
