@@ -148,7 +148,7 @@ fn verdict(run: &Run, document: &Value) -> (String, &'static str, &'static str) 
 }
 
 /// Returns a check as a mark.
-fn light(check: &Value) -> Light {
+pub(crate) fn light(check: &Value) -> Light {
     let status = check["status"].as_str().unwrap_or("pending");
     let (shape, tone) = match status {
         "passed" => ("pass", "pass-c"),

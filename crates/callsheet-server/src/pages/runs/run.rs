@@ -15,8 +15,11 @@ use crate::pages::Frame;
 use crate::pages::prompts::query;
 use crate::server::Server;
 use crate::view::attempt::{Attempt, attempts};
-use crate::view::proof::{Claim, Delivered, File, Usage, claims, delivered, files, usage};
-use crate::view::stream::{AHEAD, CHUNK, Show, body, html};
+use crate::view::proof::{
+    Check, Claim, Delivered, File, Known, Usage, check, claims, delivered, files, known, usage,
+};
+use crate::view::show::{Show, body};
+use crate::view::stream::{AHEAD, CHUNK, html};
 use crate::view::takes::{Take, takes, usual};
 
 /// So many events come with the page.
@@ -46,7 +49,7 @@ struct Page {
     now: i64,
     live: bool,
     can_continue: bool,
-    document: Value,
+    known: Known,
     takes: Vec<Take>,
     before: Option<String>,
     behind: Option<String>,
@@ -54,7 +57,7 @@ struct Page {
     usage: Usage,
     prompt_tokens: Option<i64>,
     claims: Vec<Claim>,
-    checks: Vec<Value>,
+    checks: Vec<Check>,
     bad: Vec<File>,
     pending: usize,
     good: Vec<File>,
@@ -145,7 +148,7 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         usage: usage(server, run, &document).await?,
         prompt_tokens: prompt.tokens,
         claims: claims(server, run, &document).await?,
-        checks: list("checks"),
+        checks: list("checks").iter().map(check).collect(),
         pending: bad
             .iter()
             .filter(|file| file.approval.as_deref() == Some("pending"))
@@ -161,9 +164,9 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         has_diff,
         takes,
         scope,
+        known: known(&document),
         bad,
         good,
-        document,
     })
 }
 
