@@ -10,6 +10,7 @@ pub(crate) use callsheet::settings::FILE;
 use callsheet::settings::PromptSettings;
 use callsheet_run::sprint::{SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, CommandSetting, Runner, Sheet, WorkspaceSettings, adapter};
+use callsheet_server::ServeSettings;
 use callsheet_store::{Location, StoreError};
 use serde::Deserialize;
 
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) checks: Vec<CheckSetting>,
     /// How sprints are run.
     pub(crate) sprint: SprintSettings,
+    /// How the project is served.
+    pub(crate) serve: ServeSettings,
 }
 
 /// What a project changes of adapters, as sheets.
@@ -230,7 +233,7 @@ mod tests {
     #[test]
     fn the_published_schema_knows_every_setting() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nredact.rules = [{id = \"a\", regex = \"ab\", keywords = [\"ab\"], entropy = 0.5, mixed = false, block = false, enabled = true, hits = [\"ab\"], misses = [\"ac\"]}]\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[sprint]\nrunner = \"fast\"\nreview_model = \"haiku\"\nhaiku_after_review = 2\nmax_code_review_attempts = 10\nproject_context_max_age_hours = 24\ninjection_warning_kb = 100\ninjection_error_kb = 150\ndefault_max_cycles = 2\nstop = \"cancel\"\nboard = \"a\"\nworkflows = \"a\"\nstory_budget.tokens = 1\nstory_budget.cost_usd = 1.5\nbatch_budget.wall_s = 1\n[sprint.paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\narchived_artifacts = \"a\"\nproject_context = \"a\"\nsprint_project_context = \"a\"\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
+        let full = "prompts_dir = \"a\"\nmax_file_bytes = 1\nredact_key = \"a\"\nredact.rules = [{id = \"a\", regex = \"ab\", keywords = [\"ab\"], entropy = 0.5, mixed = false, block = false, enabled = true, hits = [\"ab\"], misses = [\"ac\"]}]\nstore = \"postgres://h/d\"\nproject = \"a\"\nrunner = \"fast\"\n[paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\nsprint_project_context = \"a\"\n[recipes.mine]\nx = 1\n[scope]\ndefault_exclude = [\"a\"]\n[adapters.claude]\ncommand = [\"a\"]\nenv.A = \"b\"\nsettings.all.x = 1\n[runners.fast]\nadapter = \"claude\"\ncommand = [\"a\"]\nmodel = \"a\"\npass_env = [\"A\"]\nenv.A = \"b\"\naccount = \"me\"\nisolate = true\npermissions = \"edit\"\nallow = [\"A\"]\ndeny = [\"B\"]\nprofile = \"document\"\nscript = \"a\"\nrecording = \"a\"\nprompt = \"file\"\nlimits.start_s = 1\nlimits.runs = 2\n[accounts.me]\nruns = 1\n[limits]\nruns = 1\n[sandbox]\nmode = true\nwrite = [\"a\"]\n[commands.test]\ncommand = [\"a\"]\ntimeout_s = 1\nmax_bytes = 1\n[workspace]\nbase = \"main\"\nremote = \"origin\"\ncopy = [\".env\"]\nsetup = [\"a\"]\nsetup_timeout_s = 1\nconflict_threshold = 0.25\n[[checks]]\nname = \"test\"\ncommand = [\"a\"]\ntimeout_s = 1\nrequired = true\n[sprint]\nrunner = \"fast\"\nreview_model = \"haiku\"\nhaiku_after_review = 2\nmax_code_review_attempts = 10\nproject_context_max_age_hours = 24\ninjection_warning_kb = 100\ninjection_error_kb = 150\ndefault_max_cycles = 2\nstop = \"cancel\"\nboard = \"a\"\nworkflows = \"a\"\nstory_budget.tokens = 1\nstory_budget.cost_usd = 1.5\nbatch_budget.wall_s = 1\n[sprint.paths]\nimplementation_artifacts = \"a\"\nplanning_artifacts = \"a\"\narchived_artifacts = \"a\"\nproject_context = \"a\"\nsprint_project_context = \"a\"\n[serve]\nport = 6419\nwebsocket_heartbeat_seconds = 30\nbatch_list_limit = 20\n[profiles.coder]\nrunner = \"a\"\nmodel = \"a\"\ndescription = \"a\"\nprompt_template = \"a\"\ndefault_exclude = [\"a\"]\ndefault_write_scope = [\"a\"]\nconfig.x = 1\n";
         Settings::parse(full, FILE).unwrap();
         let table: Value = toml::from_str(full).unwrap();
         callsheet::Schema::parse(SCHEMA, "schema")
@@ -260,6 +263,7 @@ mod tests {
                 "workspace",
                 "checks",
                 "sprint",
+                "serve",
                 "runner",
                 "accounts",
                 "limits",

@@ -3,7 +3,7 @@
 import { Refused, ask } from "./api.js";
 import { confirm } from "./dialog.js";
 import { refresh } from "./live.js";
-import { say, sign, toast } from "./toast.js";
+import { say, sign, toast, visible } from "./toast.js";
 
 /** Where an error of an action stands: behind the row of buttons, or behind what was used. */
 const place = (element) => element.closest("[data-errors]") ?? element.closest(".acts, .head-acts, .decide, form") ?? element;
@@ -20,8 +20,8 @@ export function complain(element, error) {
     code.textContent = error.status;
     text.append(code, " ");
   }
-  text.append(error.message);
-  for (const hint of error.hints ?? []) text.append(document.createElement("br"), hint);
+  text.append(visible(error.message));
+  for (const hint of error.hints ?? []) text.append(document.createElement("br"), visible(hint));
   ribbon.append(sign("fail"), text);
   place(element).after(ribbon);
 }
@@ -61,7 +61,8 @@ export async function act(element) {
   settle(element);
   try {
     const body = element.matches("form") ? values(element) : element.dataset.body;
-    await ask(method, url, method === "GET" || method === "DELETE" ? null : body ?? "{}");
+    // Several addresses are asked one after the other; the first that refuses ends it.
+    for (const one of url.split(" ")) await ask(method, one, method === "GET" || method === "DELETE" ? null : body ?? "{}");
     const back = undoUrl ? () => ask(undoMethod, undoUrl, undoBody ?? "{}").then(() => refresh()) : null;
     if (done) toast(done, back);
     follow(element);

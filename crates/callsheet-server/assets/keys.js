@@ -155,6 +155,8 @@ function single(event) {
     default:
   }
   if (press(key)) return true;
+  // What scrolls on its own keeps its arrows.
+  if (key.startsWith("Arrow") && event.target.closest?.(".scroll, .cells, pre")) return false;
   switch (key) {
     case "j": case "ArrowDown": return document.querySelector("[data-list]") ? move(1) : false;
     case "k": case "ArrowUp": return document.querySelector("[data-list]") ? move(-1) : false;

@@ -11,7 +11,7 @@ const GATHER = 120;
 const LONGEST = 15000;
 
 /** What agents say does not change a page; a page that shows it listens for itself to `callsheet:event`. */
-const QUIET = /^agent:/;
+const QUIET = /^agent:(?!limit)/;
 
 let last = Number(document.body.dataset.seq || 0);
 let fresh = Date.now();
@@ -72,7 +72,8 @@ function heard(event) {
 function connect() {
   clearTimeout(again);
   source?.close();
-  source = new EventSource(`/api/events?since=${last}`);
+  // A page that does not know where it stands hears what comes from now on.
+  source = new EventSource(last ? `/api/events?since=${last}` : "/api/events");
   source.addEventListener("open", opened);
   source.addEventListener("message", heard);
   source.addEventListener("refetch", (event) => {

@@ -1,7 +1,7 @@
 // The command palette: what can be done here first, then places. Takes story keys, ids, file names and names of pages.
 
 import { dialog } from "./dialog.js";
-import { sign } from "./toast.js";
+import { sign, visible } from "./toast.js";
 
 const SHOWN = 12;
 
@@ -20,7 +20,7 @@ function actions() {
 
 function places() {
   const links = document.querySelectorAll("[data-place]");
-  return [...links].map((link) => ({ icon: "flag", text: link.querySelector("span").textContent, right: `g ${link.dataset.place[0]}`, run: () => location.assign(link.href) }));
+  return [...links].map((link) => ({ icon: "flag", text: link.querySelector("span").textContent, right: link.dataset.place === "settings" ? "" : `g ${link.dataset.place[0]}`, run: () => location.assign(link.href) }));
 }
 
 async function found(text) {
@@ -37,13 +37,14 @@ function row(entry, text, nth) {
   option.setAttribute("role", "option");
   option.id = `pal-${nth}`;
   option.setAttribute("aria-selected", "false");
-  const words = document.createElement("span");
-  const at = entry.text.toLowerCase().indexOf(text.toLowerCase());
+  const words = document.createElement("bdi");
+  const shown = visible(entry.text);
+  const at = shown.toLowerCase().indexOf(text.toLowerCase());
   if (text && at >= 0) {
     const bold = document.createElement("b");
-    bold.textContent = entry.text.slice(at, at + text.length);
-    words.append(entry.text.slice(0, at), bold, entry.text.slice(at + text.length));
-  } else words.textContent = entry.text;
+    bold.textContent = shown.slice(at, at + text.length);
+    words.append(shown.slice(0, at), bold, shown.slice(at + text.length));
+  } else words.textContent = shown;
   const right = document.createElement("span");
   right.className = "dim";
   right.textContent = entry.right ?? "";

@@ -4,6 +4,12 @@ const STAYS = 8000;
 
 let undo = null;
 
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** Spells out characters that cannot be seen or that turn the direction. */
+export const visible = (text) =>
+  text.replace(HIDDEN, (c) => `U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+
 /** Says something to whoever listens to the page instead of seeing it. */
 export function say(text) {
   const status = document.getElementById("status");
@@ -16,7 +22,7 @@ export function toast(text, back = null) {
   const element = document.createElement("div");
   element.className = "toast";
   const said = document.createElement("span");
-  said.textContent = text;
+  said.textContent = visible(text);
   element.append(sign("pass", "pass-c"), said);
   undo = null;
   if (back) {

@@ -182,7 +182,8 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let checked = check(&server, &mut request);
-    let is_page = !request.uri().path().starts_with("/api/") && request.uri().path() != "/ws";
+    let path = request.uri().path();
+    let is_page = !path.starts_with("/api/") && !path.ends_with(".json") && path != "/ws";
     let mut response = match checked {
         Ok(None) => next.run(request).await,
         Ok(Some(response)) => response,

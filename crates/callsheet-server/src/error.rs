@@ -155,6 +155,39 @@ impl ApiError {
         self
     }
 
+    /// Tells whether there is no such thing.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.code == Code::NotFound
+    }
+
+    /// Returns the hints of a command that was asked.
+    pub(crate) fn hints(&self) -> Vec<Value> {
+        let hints = self.details.as_ref().map(|details| &details["hints"]);
+        hints.and_then(Value::as_array).cloned().unwrap_or_default()
+    }
+
+    /// Gives it another code: the same sentence means something else to whoever asked.
+    pub(crate) fn with_code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Takes what is wrong with an input for a conflict: the parts of it were fine.
+    pub(crate) fn into_conflict(mut self) -> Self {
+        if self.code == Code::ValidationError {
+            self.code = Code::Conflict;
+        }
+        self
+    }
+
+    /// Takes a conflict for something that has to be done first.
+    pub(crate) fn into_precondition(mut self) -> Self {
+        if self.code == Code::Conflict {
+            self.code = Code::PreconditionFailed;
+        }
+        self
+    }
+
     pub(crate) fn code(&self) -> Code {
         self.code
     }

@@ -3,7 +3,8 @@
 //! What is asked ends soon and answers with a JSON document. What is started goes on: a worker, a sprint. Nothing is ever
 //! given to a shell, and a value from a request stands where no option can stand.
 
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,12 +15,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::error::{ApiError, Code, ServeError};
+use crate::server::Server;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How many bytes an answer may have.
 const MOST: u64 = 64 << 20;
+
+/// How many bytes an argument may have; the system refuses one of twice the size.
+const MOST_ARGUMENT: usize = 64 << 10;
+
+/// How many bytes all arguments may have.
+const MOST_ARGUMENTS: usize = 512 << 10;
 
 /// How many bytes of what is said are kept.
 const MOST_SAID: u64 = 64 << 10;
@@ -69,6 +77,17 @@ impl Program {
 
     /// Runs a command to its end.
     pub(crate) async fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Ended, ApiError> {
+        self.run_within(PATIENCE, args, input).await
+    }
+
+    /// Runs a command to its end, which has to come in time.
+    pub(crate) async fn run_within(
+        &self,
+        patience: Duration,
+        args: &[&str],
+        input: Option<&[u8]>,
+    ) -> Result<Ended, ApiError> {
+        check(args)?;
         let failed = |what: &str, cause: std::io::Error| {
             ApiError::internal(format!("cannot {what} callsheet: {cause}"))
         };
@@ -111,10 +130,10 @@ impl Program {
             let status = child.wait().await?;
             std::io::Result::Ok((status.code(), printed?, said?))
         };
-        let ended = tokio::time::timeout(PATIENCE, all).await.map_err(|_| {
+        let ended = tokio::time::timeout(patience, all).await.map_err(|_| {
             ApiError::internal(format!(
                 "callsheet took longer than {} s",
-                PATIENCE.as_secs()
+                patience.as_secs()
             ))
         })?;
         let (code, printed, said) = ended.map_err(|cause| failed("run", cause))?;
@@ -142,6 +161,18 @@ impl Program {
         }
     }
 
+    /// Does something that may take a while: whatever document it prints is the answer, with a negative verdict too.
+    async fn act(&self, args: &[&str], patience: Duration) -> Result<Value, ApiError> {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        let ended = self.run_within(patience, &all, None).await?;
+        match ended.code {
+            Some(0 | 1 | 3) if !ended.printed.is_empty() => serde_json::from_slice(&ended.printed)
+                .map_err(|error| ApiError::internal(format!("callsheet printed no JSON: {error}"))),
+            _ => Err(ended.error()),
+        }
+    }
+
     /// Starts a command that goes on; a leash lets it know when this process is gone.
     pub(crate) fn start(
         &self,
@@ -151,8 +182,27 @@ impl Program {
     ) -> Result<(), ServeError> {
         let mut command = self.command(args);
         command.stdin(if leash { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|cause| {
+        self.begin(name, command.stderr(Stdio::null()))
+    }
+
+    /// Starts a command that goes on, and keeps what it says in a file, which outlives this process.
+    pub(crate) fn start_with_log(
+        &self,
+        name: &'static str,
+        args: &[&str],
+        log: &Path,
+    ) -> Result<(), ServeError> {
+        let mut options = std::fs::File::options();
+        let options = options.create(true).write(true).truncate(true).mode(0o600);
+        let log = options.open(log).map_err(|cause| {
+            ServeError::refused(format!("cannot write `{}`", log.display()), cause)
+        })?;
+        let mut command = self.command(args);
+        self.begin(name, command.stdin(Stdio::null()).stderr(log))
+    }
+
+    fn begin(&self, name: &'static str, command: &mut Command) -> Result<(), ServeError> {
+        let mut child = command.stdout(Stdio::null()).spawn().map_err(|cause| {
             ServeError::refused(format!("cannot start `callsheet {name}`"), cause)
         })?;
         let job = Job {
@@ -160,15 +210,26 @@ impl Program {
             _leash: child.stdin.take(),
             child,
         };
-        self.jobs().push(job);
+        let mut jobs = self.jobs();
+        // How an earlier one has ended is no news any more.
+        jobs.retain_mut(|job| job.name != name || matches!(job.child.try_wait(), Ok(None)));
+        jobs.push(job);
         Ok(())
     }
 
     /// Tells whether a command of this name goes on.
     pub(crate) fn is_going(&self, name: &str) -> bool {
         let mut jobs = self.jobs();
-        jobs.retain_mut(|job| matches!(job.child.try_wait(), Ok(None)));
-        jobs.iter().any(|job| job.name == name)
+        let mut jobs = jobs.iter_mut().filter(|job| job.name == name);
+        jobs.any(|job| matches!(job.child.try_wait(), Ok(None)))
+    }
+
+    /// Returns the exit code of the last command of this name, if it has ended; the code is none if a signal ended it.
+    pub(crate) fn ended(&self, name: &str) -> Option<Option<i32>> {
+        let mut jobs = self.jobs();
+        let last = jobs.iter_mut().rfind(|job| job.name == name)?;
+        let status = last.child.try_wait().ok().flatten()?;
+        Some(status.code())
     }
 
     /// Asks every command that goes on to stop, and waits until all are gone.
@@ -203,6 +264,39 @@ impl Program {
     fn jobs(&self) -> std::sync::MutexGuard<'_, Vec<Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Server {
+    /// Does something that goes on to its end, even if whoever asked for it goes away.
+    pub(crate) async fn act(
+        &self,
+        args: Vec<String>,
+        patience: Duration,
+    ) -> Result<Value, ApiError> {
+        let server = self.clone();
+        let done = tokio::spawn(async move {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            server.program.act(&args, patience).await
+        });
+        done.await
+            .map_err(|_| ApiError::internal("the server failed; this is a bug"))?
+    }
+}
+
+/// Refuses what no program can be given.
+fn check(args: &[&str]) -> Result<(), ApiError> {
+    let all: usize = args.iter().map(|arg| arg.len()).sum();
+    if all > MOST_ARGUMENTS || args.iter().any(|arg| arg.len() > MOST_ARGUMENT) {
+        return Err(ApiError::validation(
+            "the request has a value that is too long",
+        ));
+    }
+    if args.iter().any(|arg| arg.contains('\0')) {
+        return Err(ApiError::validation(
+            "the request has a text with the character NUL",
+        ));
+    }
+    Ok(())
 }
 
 impl Ended {

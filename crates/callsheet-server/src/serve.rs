@@ -110,6 +110,8 @@ impl Serving {
             access,
             program,
             pages: Pages::new(),
+            began: crate::server::now(),
+            starts: tokio::sync::Mutex::default(),
         });
         if options.worker {
             server.program.start(WORKER, &["worker", "--leash"], true)?;
@@ -169,7 +171,7 @@ fn router(server: &Server) -> Router {
         )
         .route("/ws", get(live::socket))
         .route("/assets/{*name}", get(assets::asset))
-        .merge(pages::routes())
+        .merge(pages::routes(server))
         .fallback(pages::unknown)
         .method_not_allowed_fallback(api::wrong_method)
         .layer(from_fn_with_state(server.clone(), guard))

@@ -21,6 +21,10 @@ pub(crate) struct Inner {
     pub(crate) bus: Bus,
     pub(crate) program: Program,
     pub(crate) pages: Pages,
+    /// When the server began, in milliseconds since 1970.
+    pub(crate) began: i64,
+    /// Held by whoever starts a run that is to be started once.
+    pub(crate) starts: tokio::sync::Mutex<()>,
 }
 
 impl std::ops::Deref for Server {
@@ -67,6 +71,11 @@ impl Server {
     pub(crate) fn project_id(&self) -> &str {
         &self.site.name
     }
+}
+
+/// Returns the time in milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
 }
 
 impl FromRef<Server> for Access {

@@ -1,11 +1,13 @@
 //! What is served: one project, its store, and the program that acts on it.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use callsheet::settings::PromptSettings;
 use callsheet_run::sprint::{BoardFile, Layout, SprintPaths, SprintSettings};
 use callsheet_run::{CheckSetting, RunError, Runners, WorkspaceSettings};
 use callsheet_store::{Project, Store};
+use serde::Deserialize;
 
 /// The settings of a project as a server needs them.
 #[derive(Clone, Debug)]
@@ -24,6 +26,30 @@ pub struct SiteSettings {
     pub workspace: WorkspaceSettings,
     /// What is run after an agent.
     pub checks: Vec<CheckSetting>,
+    /// How it is served.
+    pub serve: ServeSettings,
+}
+
+/// What a project sets about its server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServeSettings {
+    /// The port where nobody names one.
+    pub port: NonZeroU16,
+    /// How often a WebSocket is asked whether it is still there; 0 for never.
+    pub websocket_heartbeat_seconds: u32,
+    /// How many batches a list has where nobody says it.
+    pub batch_list_limit: u32,
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self {
+            port: NonZeroU16::MIN.saturating_add(6418),
+            websocket_heartbeat_seconds: 30,
+            batch_list_limit: 20,
+        }
+    }
 }
 
 /// Reads the settings of the project as they are now, or says what is wrong with them.

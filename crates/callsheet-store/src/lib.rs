@@ -86,7 +86,7 @@ pub use location::Server;
 pub use log::{LARGEST_RECORD, Output, Record, StoredRecord, Stream};
 pub use project::Project;
 pub use prompt::{PromptFilter, SealedPrompt};
-pub use run::{EventFilter, EventPages, NewRun, Run, RunKind, RunPage, RunState};
+pub use run::{EventFilter, EventPages, NewRun, Run, RunFilter, RunKind, RunPage, RunState};
 pub use search::{Hit, HitPlace, Hits, Unindexed};
 pub use store::{Access, Options, Store};
 pub use task::{NewTask, Task};

@@ -79,6 +79,8 @@ pub struct PromptSettings {
     _checks: IgnoredAny,
     #[serde(rename = "sprint")]
     _sprint: IgnoredAny,
+    #[serde(rename = "serve")]
+    _serve: IgnoredAny,
     /// Agent profiles; they are read when somebody asks for one, so that a bad one is in nobody else's way.
     #[serde(rename = "profiles")]
     _profiles: IgnoredAny,

@@ -30,9 +30,9 @@ Examples:
   callsheet serve --json | jq -r .read_token
   callsheet serve --bind 0.0.0.0 --proxy https://callsheet.example.com")]
 pub(crate) struct Args {
-    /// The port; if it is taken, the next one that is free
-    #[arg(long, value_name = "PORT", default_value_t = 6419)]
-    port: u16,
+    /// The port; if it is taken, the next one that is free [default: 6419]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
 
     /// Start no worker: queued runs wait for one elsewhere
     #[arg(long)]
@@ -54,7 +54,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, project: &Project, out: Output) -> Result<ExitCode, Failure> {
         let mut options = Options::default();
-        options.port = self.port;
+        let usual = project.settings.serve.port.get();
+        options.port = self.port.unwrap_or(usual);
         options.worker = !self.no_worker;
         options.hand_over = self.hand_over;
         options.bind = self.bind;
@@ -155,5 +156,6 @@ fn settings(root: &Path) -> Result<SiteSettings, Failure> {
         runner: settings.runner,
         workspace: settings.workspace,
         checks: settings.checks,
+        serve: settings.serve,
     })
 }

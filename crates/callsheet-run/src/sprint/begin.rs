@@ -1,7 +1,9 @@
 //! How a batch comes into the hands of this process: begun, continued after a crash, or taken up after a stop.
 
-use callsheet::document;
-use callsheet::sprint::machine::{Batch, Cycle, Input, Rules};
+use callsheet::sprint::machine::{
+    Action, AgentEnded, Batch, Cycle, Input, Rules, StopPolicy, Todo,
+};
+use callsheet::{Event, document};
 use callsheet_store::{
     Batch as StoredBatch, BatchClaim, BatchPage, BatchStatus, Progress, Project, Store, Wait,
 };
@@ -82,6 +84,63 @@ fn take(store: &Store, open: &StoredBatch) -> Result<BatchClaim, RunError> {
         .take_batch(open, &worker, LEASE)
         .wait()?
         .ok_or_else(|| busy(open))
+}
+
+/// Ends the batch whose process is gone, where there is one, as a stop does that waits for nobody.
+///
+/// What its agents had not finished stays open, and the next batch takes it up.
+pub fn end_left(store: &Store, project: &Project) -> Result<Option<StoredBatch>, RunError> {
+    let open = store.open_batch(project).wait()?;
+    let Some(open) = open.filter(|open| !is_running(open)) else {
+        return Ok(None);
+    };
+    let claim = take(store, &open)?;
+    let (mut batch, seq) = fold(store, project, &claim.batch)?;
+    let mut progress = Progress::default();
+    let mut next = Some(Input::Stopped {
+        policy: StopPolicy::Cancel,
+    });
+    while let Some(input) = next.filter(|_| batch.status().is_none()) {
+        let entry = serde_json::to_value(&input)
+            .map_err(|error| RunError::Input(format!("an entry of the journal: {error}")))?;
+        let (after, step) = batch.step(input).map_err(|illegal| {
+            RunError::Input(format!("the journal of the batch: {}", illegal.0))
+        })?;
+        batch = after;
+        progress.entries.push(entry);
+        progress
+            .events
+            .extend(step.events.into_iter().map(Into::into));
+        next = batch.open().find_map(cut_off);
+    }
+    let status = batch.status().unwrap_or(BatchStatus::Stopped);
+    if batch.status().is_none() {
+        // It was cut off in the middle of something that nobody can answer for.
+        let facts = [
+            ("batch_id", open.id.to_string().into()),
+            ("cycles_completed", batch.cycles_completed().into()),
+            ("status", status.as_str().into()),
+        ];
+        let said = format!("batch {} was cut off, and is over now", open.id);
+        progress
+            .events
+            .push(Event::new("batch:end", facts, said).into());
+    }
+    store.end_batch(&claim, seq, status, progress).wait()?;
+    Ok(Some(open))
+}
+
+/// Returns the answer to an action that only a process which is gone could have finished; none for what changes files.
+fn cut_off(action: &Action) -> Option<Input> {
+    let id = action.id;
+    match action.todo {
+        Todo::Agent(_) => Some(Input::AgentEnded {
+            action: id,
+            ended: AgentEnded::interrupted(),
+        }),
+        Todo::Wait { .. } => Some(Input::Waited { action: id }),
+        _ => None,
+    }
 }
 
 /// Returns the error for a batch that another process has.

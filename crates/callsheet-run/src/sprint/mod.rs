@@ -23,7 +23,7 @@ mod spot;
 mod wait;
 
 pub use archive::{Archived, archive};
-pub use begin::{Begun, busy, fold, is_running, left, run};
+pub use begin::{Begun, busy, end_left, fold, is_running, left, run};
 pub use board_file::{BoardFile, PLACES, Put, Written};
 pub use commit::top as repository;
 pub use context::check as check_context;

@@ -5,8 +5,11 @@
 pub(crate) mod batches;
 mod checks;
 mod compose;
+mod documents;
+mod files;
 mod logs;
 mod orchestrator;
+mod profiles;
 mod projects;
 mod prompts;
 mod runners;
@@ -55,8 +58,10 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(batches::routes())
         .merge(checks::routes())
         .merge(compose::routes())
+        .merge(files::routes())
         .merge(logs::routes())
         .merge(orchestrator::routes())
+        .merge(profiles::routes())
         .merge(projects::routes())
         .merge(prompts::routes())
         .merge(runners::routes())

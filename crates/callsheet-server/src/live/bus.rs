@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use callsheet_store::{Id, Project, Store, StoreError, StoredEvent};
+use serde_json::Value;
 use tokio::sync::broadcast;
 
 /// How many events wait for a slow listener, before it has to read them from the store.
@@ -25,8 +26,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn of(event: &StoredEvent) -> Self {
-        let mut wire = serde_json::to_value(event).unwrap_or_default();
-        wire["id"] = event.seq.into();
+        let wire = wire(event);
         Self {
             seq: event.seq,
             kind: event.event.kind.clone(),
@@ -34,6 +34,13 @@ impl Frame {
             json: wire.to_string().into(),
         }
     }
+}
+
+/// Returns an event in its wire form.
+pub(crate) fn wire(event: &StoredEvent) -> Value {
+    let mut wire = serde_json::to_value(event).unwrap_or_default();
+    wire["id"] = event.seq.into();
+    wire
 }
 
 /// Who hears of events.

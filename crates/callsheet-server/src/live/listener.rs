@@ -46,13 +46,18 @@ impl Bus {
         // In this order: what is stored after the look at the head comes by the receiver.
         let receiver = self.subscribe();
         let head = self.store.head(&self.project).await?.seq;
-        // A number that does not exist yet may come from another store.
-        let since = since.filter(|since| *since <= head);
+        let since = since.map(|since| since.max(0));
+        let seq = match since {
+            // A number that does not exist yet comes from another store: nothing that is shown may be true.
+            Some(since) if since > head => head - FAR - 1,
+            Some(since) => since,
+            None => head,
+        };
         Ok(Listener {
             bus: self.clone(),
             receiver,
-            seq: since.unwrap_or(head),
-            behind: since.filter(|since| *since < head).map(|_| head),
+            seq,
+            behind: (seq < head).then_some(head),
             page: VecDeque::new(),
             run,
         })

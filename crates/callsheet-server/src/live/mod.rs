@@ -8,6 +8,6 @@ mod listener;
 mod socket;
 mod sse;
 
-pub(crate) use bus::Bus;
+pub(crate) use bus::{Bus, wire};
 pub(crate) use socket::socket;
 pub(crate) use sse::routes;

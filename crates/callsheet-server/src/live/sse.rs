@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
@@ -18,6 +18,7 @@ use utoipa_axum::routes;
 
 use super::listener::{Heard, Listener};
 use crate::error::{ApiError, ErrorBody};
+use crate::extract::Query;
 use crate::server::Server;
 
 /// How often a quiet stream says that it is there.
@@ -49,6 +50,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
     responses(
         (status = 200, description = "A stream of events", content_type = "text/event-stream", body = String),
         (status = 400, description = "The request is wrong", body = ErrorBody),
+        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project or run", body = ErrorBody),
     ))]
 async fn events(

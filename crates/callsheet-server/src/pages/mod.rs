@@ -2,6 +2,7 @@
 
 mod attention;
 mod compose;
+mod find;
 mod history;
 mod limits;
 mod prompts;
@@ -11,10 +12,13 @@ pub(crate) mod show;
 mod sprint;
 mod story;
 
-use axum::Router;
-use axum::extract::State;
+pub(crate) use show::encoded;
+
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
+use axum::{Extension, Router};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
 use rust_embed::RustEmbed;
@@ -23,6 +27,7 @@ use serde::Serialize;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::server::Server;
+use crate::view::attention::{self as waiting, Counted};
 
 #[derive(RustEmbed)]
 #[folder = "templates"]
@@ -31,6 +36,21 @@ struct Templates;
 /// The templates of all pages.
 pub(crate) struct Pages {
     templates: Environment<'static>,
+    pub(crate) counted: Counted,
+}
+
+tokio::task_local! {
+    /// What the bar says around the page that is answered just now.
+    static AROUND: Around;
+}
+
+/// What stands in the bar of every page.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Around {
+    /// The number of the last event that the page knows; what comes later is sent to it.
+    seq: i64,
+    /// How many things wait for a person.
+    waiting: usize,
 }
 
 /// What every page knows, whatever it shows.
@@ -42,6 +62,8 @@ pub(crate) struct Frame<'p> {
     pub(crate) title: &'p str,
     /// Whether whoever looks may only read.
     pub(crate) read_only: bool,
+    #[serde(flatten)]
+    around: Around,
 }
 
 impl<'p> Frame<'p> {
@@ -51,8 +73,23 @@ impl<'p> Frame<'p> {
             page,
             title,
             read_only,
+            around: AROUND.try_with(|around| *around).unwrap_or_default(),
         }
     }
+}
+
+/// Finds out what the bar says, before a page is made.
+///
+/// The number of the last event is read first: whatever is stored while the page is made comes to it as an event.
+pub(crate) async fn around(State(server): State<Server>, request: Request, next: Next) -> Response {
+    let store = &server.site.store;
+    let seq = store.head(&server.site.project).await;
+    let count = waiting::count(&server).await;
+    let around = Around {
+        seq: seq.map_or(0, |head| head.seq),
+        waiting: count.unwrap_or_default(),
+    };
+    AROUND.scope(around, next.run(request)).await
 }
 
 impl Pages {
@@ -65,7 +102,10 @@ impl Pages {
             Ok(file.map(|file| String::from_utf8_lossy(&file.data).into_owned()))
         });
         show::add_to(&mut templates);
-        Self { templates }
+        Self {
+            templates,
+            counted: Counted::default(),
+        }
     }
 
     /// Renders a page.
@@ -120,8 +160,8 @@ fn context_of(error: &ApiError) -> Shown<'_> {
 }
 
 /// The routes of all pages.
-pub(crate) fn routes() -> Router<Server> {
-    Router::new()
+pub(crate) fn routes(server: &Server) -> Router<Server> {
+    let pages = Router::new()
         .merge(attention::routes())
         .merge(compose::routes())
         .merge(history::routes())
@@ -130,7 +170,10 @@ pub(crate) fn routes() -> Router<Server> {
         .merge(runs::routes())
         .merge(settings::routes())
         .merge(sprint::routes())
-        .merge(story::routes())
+        .merge(story::routes());
+    pages
+        .layer(from_fn_with_state(server.clone(), around))
+        .merge(find::routes())
 }
 
 /// Answers whoever may not come in, with a page that says how to.
@@ -147,12 +190,17 @@ pub(crate) fn refused(server: &Server, error: &ApiError) -> Response {
 }
 
 /// Answers a path that leads nowhere.
-pub(crate) async fn unknown(State(server): State<Server>, uri: Uri) -> Response {
+pub(crate) async fn unknown(
+    State(server): State<Server>,
+    may: Option<Extension<May>>,
+    uri: Uri,
+) -> Response {
     let error = ApiError::not_found("page", uri.path());
     if uri.path().starts_with("/api/") {
         return error.into_response();
     }
-    let mut response = server.failed(May::Read, &error);
+    let may = may.map_or(May::Read, |Extension(may)| may);
+    let mut response = server.failed(may, &error);
     *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }

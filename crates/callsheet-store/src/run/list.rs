@@ -156,6 +156,16 @@ pub(super) fn runs(tx: &mut dyn Tx, project: i64, page: RunPage) -> Result<Vec<R
     tx.query(&sql, &values)?.iter().map(run).collect()
 }
 
+/// Returns the runs that a condition holds for.
+pub(super) fn select(
+    tx: &mut dyn Tx,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<Run>, StoreError> {
+    let rows = tx.query(&format!("{SELECT}{condition}"), values)?;
+    rows.iter().map(run).collect()
+}
+
 /// Reads a row.
 pub(super) fn run(row: &Row) -> Result<Run, StoreError> {
     let name = |at| row.text(at)?.parse::<Id>();

@@ -5,6 +5,7 @@
 
 mod end;
 mod events;
+mod filter;
 mod list;
 mod start;
 mod stop;
@@ -22,6 +23,7 @@ use crate::{Id, Store, StoreError, id, mark, task};
 
 pub(crate) use end::End;
 pub use events::{EventFilter, EventPages};
+pub use filter::RunFilter;
 pub use list::RunPage;
 pub(crate) use list::{by_key, key, queued, running};
 pub(crate) use stop::STOPPING;

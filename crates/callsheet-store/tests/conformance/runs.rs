@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callsheet_store::{Id, NewRun, RunKind, RunPage, RunState, StoreError, Wait};
+use callsheet_store::{Id, NewRun, RunFilter, RunKind, RunPage, RunState, StoreError, Wait};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -13,6 +13,7 @@ on_both!(
     a_run_needs_its_prompt_and_its_parent,
     pages_go_from_new_to_old,
     a_run_is_found_by_a_unique_prefix,
+    runs_are_found_by_what_they_are,
 );
 
 const LEASE: Duration = Duration::from_mins(1);
@@ -153,4 +154,58 @@ fn a_run_is_found_by_a_unique_prefix(place: &TestStore) {
         let said = store.run(&project, unknown).wait().unwrap_err().to_string();
         assert_eq!(said, format!("no run `{unknown}`"));
     }
+}
+
+fn runs_are_found_by_what_they_are(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    let other = store.project("other").wait().unwrap();
+    place.queue(&store, &other, 1);
+    let prompt = prompts::seal(&store, &project, "A task.").0.id;
+    let queue = |kind, parent, request| {
+        let run = NewRun {
+            request,
+            ..new(prompt, kind, parent)
+        };
+        store.queue_run(&project, run).wait().unwrap()
+    };
+    let first = queue(RunKind::First, None, json!({"runner": "a \"b\" ü"}));
+    let claim = claim(&store, &project, "w", LEASE).unwrap();
+    store.finish_run(&claim, &json!(0)).wait().unwrap();
+    let retry = queue(RunKind::Retry, Some(first), json!({"runner": "c"}));
+    let silent = queue(RunKind::First, None, Value::Null);
+    let found = |state, kind, runner: Option<&str>, page| {
+        let runner = runner.map(str::to_owned);
+        let filter = RunFilter {
+            state,
+            kind,
+            runner,
+        };
+        let (runs, total) = store.find_runs(&project, filter, page).wait().unwrap();
+        let ids: Vec<Id> = runs.iter().map(|run| run.id).collect();
+        (ids, total)
+    };
+    let all = (0, 10);
+    assert_eq!(
+        found(None, None, None, all),
+        (vec![silent, retry, first], 3)
+    );
+    assert_eq!(found(None, None, None, (1, 1)), (vec![retry], 3));
+    assert_eq!(found(None, None, None, (0, 0)), (vec![], 3));
+    assert_eq!(found(None, None, None, (7, 2)), (vec![], 3));
+    assert_eq!(
+        found(Some(RunState::Queued), None, None, all),
+        (vec![silent, retry], 2)
+    );
+    assert_eq!(
+        found(None, Some(RunKind::First), None, all),
+        (vec![silent, first], 2)
+    );
+    let quoted = Some("a \"b\" ü");
+    assert_eq!(found(None, None, quoted, all), (vec![first], 1));
+    assert_eq!(
+        found(Some(RunState::Queued), None, quoted, all),
+        (vec![], 0)
+    );
+    assert_eq!(found(None, None, Some("' or 1=1 --"), all), (vec![], 0));
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet_run::sprint::is_running;
+use callsheet_run::sprint::{end_left, is_running};
 use callsheet_store::Wait;
 use serde_json::json;
 
@@ -13,8 +13,8 @@ use crate::store;
 
 /// Ask the batch that runs to stop
 ///
-/// By default its agents come to their end and nothing else is started; `--cancel` ends them. What is on record is kept, and
-/// the next `sprint run` goes on from there.
+/// By default its agents come to their end and nothing else is started; `--cancel` ends them. A batch whose process is gone is
+/// ended at once. What is on record is kept, and the next `sprint run` goes on from there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,17 +53,24 @@ impl Args {
                     .wait()?;
                 ("stopping", Some(batch.id))
             }
-            _ => ("idle", None),
+            (Some(opened), None) => match end_left(&opened.store, &opened.project)? {
+                Some(batch) => ("cleaned", Some(batch.id)),
+                None => ("idle", None),
+            },
+            (None, _) => ("idle", None),
         };
         if out.json {
             let document =
                 json!({"schema": "callsheet.sprint-stop/1", "status": status, "batch": id});
             out.document(&document)?;
         } else {
-            match id {
-                Some(id) => out.text(&format!("stopping batch {id} ({policy})\n"))?,
-                None => out.text("idle: no batch is running\n")?,
-            }
+            out.text(&match id {
+                Some(id) if status == "cleaned" => {
+                    format!("stopped: batch {id} was cut off, and is over now\n")
+                }
+                Some(id) => format!("stopping batch {id} ({policy})\n"),
+                None => "idle: no batch is running\n".to_owned(),
+            })?;
         }
         Ok(ExitCode::SUCCESS)
     }
