@@ -373,6 +373,16 @@ pub(crate) fn delivered(document: &Value) -> Delivered {
     }
 }
 
+/// Returns what the run might write, as it was frozen.
+pub(crate) fn scope(document: &Value) -> Vec<String> {
+    let frozen = document["scope"]["write"].as_array();
+    let globs = frozen.or_else(|| document["write_scope"].as_array());
+    let globs = globs.into_iter().flatten();
+    globs
+        .filter_map(|glob| Some(glob.as_str()?.to_owned()))
+        .collect()
+}
+
 /// Returns a check and what came of it.
 pub(crate) fn check(check: &Value) -> Check {
     let text = |field: &str| check[field].as_str().map(str::to_owned);

@@ -16,7 +16,8 @@ use crate::pages::prompts::query;
 use crate::server::Server;
 use crate::view::attempt::{Attempt, attempts};
 use crate::view::proof::{
-    Check, Claim, Delivered, File, Known, Usage, check, claims, delivered, files, known, usage,
+    Check, Claim, Delivered, File, Known, Usage, check, claims, delivered, files, known, scope,
+    usage,
 };
 use crate::view::show::{Show, body};
 use crate::view::stream::{AHEAD, CHUNK, html};
@@ -131,10 +132,6 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         changes.map(of).sum()
     };
     let list = |field: &str| document[field].as_array().cloned().unwrap_or_default();
-    let scope = list("write_scope")
-        .iter()
-        .filter_map(|glob| Some(glob.as_str()?.to_owned()))
-        .collect();
     let prompt = store
         .prompt(&server.site.project, run.prompt.as_str())
         .await?;
@@ -163,7 +160,7 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         run: attempt,
         has_diff,
         takes,
-        scope,
+        scope: scope(&document),
         known: known(&document),
         bad,
         good,
