@@ -248,7 +248,8 @@ fn check(server: &Server, request: &mut Request) -> Result<Option<Response>, Api
     }
     let may = access.of(request.headers()).ok_or_else(unauthorized)?;
     // A preview keeps nothing.
-    let is_preview = request.uri().path().starts_with("/api/compose/");
+    let path = request.uri().path();
+    let is_preview = path.starts_with("/api/compose/") || path.starts_with("/compose/");
     if !reads && may == May::Read && !is_preview {
         let sentence = "this token may only read";
         return Err(ApiError::new(Code::Forbidden, sentence));

@@ -186,6 +186,15 @@ impl ApiError {
         self.code.status()
     }
 
+    /// Returns the hints among the details.
+    pub(crate) fn hint_texts(&self) -> Vec<String> {
+        let hints = self.details.as_ref().map(|details| &details["hints"]);
+        let hints = hints.and_then(Value::as_array).into_iter().flatten();
+        hints
+            .filter_map(|hint| hint.as_str().map(str::to_owned))
+            .collect()
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
