@@ -2,12 +2,16 @@
 
 mod compose;
 mod sprint;
+mod tasks;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use callsheet_server::Options;
 use clap::builder::PossibleValuesParser;
 
+use self::sprint::Then;
+use super::serve;
 use crate::failure::Failure;
 use crate::output::{Look, Output, write_file};
 use crate::project::{Preference, Project};
@@ -24,6 +28,7 @@ Exits with 0 although one story ends blocked: that is part of the script. With `
 Examples:
   callsheet demo
   callsheet demo ~/callsheet-demo      keep the project in this directory
+  callsheet demo --serve               look at it in the browser
   callsheet demo --runner claude       the same sprint with Claude Code, which needs an account
   callsheet demo --compose             how prompts are composed, sealed and proven")]
 pub(crate) struct Args {
@@ -37,6 +42,14 @@ pub(crate) struct Args {
     /// Run the sprint with this agent instead of the script
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AGENTS))]
     runner: Option<String>,
+
+    /// Add tasks in every state, and serve the dashboard of the project until you press Ctrl-C
+    #[arg(long, conflicts_with_all = ["compose", "runner"])]
+    serve: bool,
+
+    /// The port of the dashboard; if it is taken, the next one that is free [default: 6419]
+    #[arg(long, value_name = "PORT", requires = "serve")]
+    port: Option<u16>,
 }
 
 /// Lists files of a demo: where each goes in the project, and the file here that has its text.
@@ -59,8 +72,13 @@ impl Args {
         };
         if self.compose {
             compose::run(&folder, out)
+        } else if self.serve {
+            sprint::run(&folder, Then::Look, out)?;
+            let mut options = Options::default();
+            options.port = self.port.unwrap_or(options.port);
+            serve::served(&own_project(&folder, out)?, options, out)
         } else {
-            sprint::run(&folder, self.runner.as_deref(), out)
+            sprint::run(&folder, Then::End(self.runner.as_deref()), out)
         }
     }
 }

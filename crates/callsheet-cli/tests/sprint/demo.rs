@@ -117,7 +117,7 @@ fn what_it_proposes(project: &Project, summary: &[&str]) {
         .skip(2)
         .filter_map(|line| line.trim_start().split("  ").next())
         .collect();
-    assert_eq!(next.len(), 3);
+    assert_eq!(next.len(), 4);
     assert_eq!((next[0], next[2]), ("git log --stat", "callsheet verify"));
     let args: Vec<&str> = next[1].split_whitespace().skip(1).collect();
     let output = inside(project, &args);

@@ -9,7 +9,7 @@ use callsheet_run::git;
 use callsheet_store::Wait;
 use serde_json::{Value, json};
 
-use super::{demo_files, heading, own_project, say, write_files};
+use super::{demo_files, heading, own_project, say, tasks, write_files};
 use crate::commands::init::{set_up, settings};
 use crate::commands::sprint::{report, run};
 use crate::failure::Failure;
@@ -45,9 +45,22 @@ const SCRIPT: (&str, &str) = ("agent.toml", include_str!("sprint/agent.toml"));
 /// The story that the script leaves to a person.
 const BLOCKED: &str = "2-2-share-the-list";
 
+/// How the demo goes on.
+#[derive(Clone, Copy)]
+pub(super) enum Then<'a> {
+    /// It is over, whoever the agents were.
+    End(Option<&'a str>),
+    /// Tasks are added, and somebody looks at them.
+    Look,
+}
+
 /// Makes the project, runs its sprint and tells what came of it.
-pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<ExitCode, Failure> {
-    make_project(folder, runner)?;
+pub(super) fn run(folder: &Path, then: Then<'_>, out: Output) -> Result<ExitCode, Failure> {
+    let (runner, is_served) = match then {
+        Then::End(runner) => (runner, false),
+        Then::Look => (None, true),
+    };
+    make_project(folder, runner, is_served)?;
     let shown = folder.display();
     let who = match runner {
         None => "Agents that play a script take them".to_owned(),
@@ -63,7 +76,11 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
     let ran = run::all(&project, runner.unwrap_or(RUNNER), out)?;
     let is_as_played = runner.is_none() && is_as_played(&ran.report);
     let next = next(&project, &ran.report)?;
-    if out.json {
+    if is_served {
+        say(out, &summary(&ran.report, is_as_played))?;
+        say(out, "\nNow some tasks beside the sprint …\n")?;
+        tasks::add(folder)?;
+    } else if out.json {
         let root = shown.to_string();
         let commands: Vec<&String> = next.iter().map(|(command, _)| command).collect();
         out.document(&json!({
@@ -81,8 +98,9 @@ pub(super) fn run(folder: &Path, runner: Option<&str>, out: Output) -> Result<Ex
     })
 }
 
-fn make_project(folder: &Path, runner: Option<&str>) -> Result<(), Failure> {
+fn make_project(folder: &Path, runner: Option<&str>, is_served: bool) -> Result<(), Failure> {
     let who = match runner {
+        None if is_served => format!("{RUNNER_SETTINGS}{}", tasks::SETTINGS),
         None => RUNNER_SETTINGS.to_owned(),
         Some(runner) => format!("\n[sprint]\nrunner = \"{runner}\"\n"),
     };
@@ -90,6 +108,9 @@ fn make_project(folder: &Path, runner: Option<&str>) -> Result<(), Failure> {
     write_files(folder, &FILES)?;
     if runner.is_none() {
         write_files(folder, &[SCRIPT])?;
+    }
+    if is_served {
+        write_files(folder, &tasks::FILES)?;
     }
     set_up(folder)?;
     git::begin(folder)
@@ -192,7 +213,7 @@ fn phases(story: &Value) -> impl Iterator<Item = &Value> {
     phases.filter(|phase| phase["background"] == false)
 }
 
-/// Returns three commands to try, each with what it shows.
+/// Returns commands to try, each with what it shows.
 fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Failure> {
     let pair = |command: &str, what: &str| (command.to_owned(), what.to_owned());
     if document["status"] == "error" {
@@ -226,6 +247,7 @@ fn next(project: &Project, document: &Value) -> Result<Vec<(String, String)>, Fa
             "callsheet verify",
             "proof that nothing on record was changed",
         ),
+        pair("callsheet serve", "all of it in your browser"),
     ])
 }
 
