@@ -178,7 +178,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the tokens of the whole prompt.
-    pub(crate) fn all_tokens(&self, encoding: Encoding) -> usize {
+    pub fn all_tokens(&self, encoding: Encoding) -> usize {
         self.tokens(encoding, 0..self.prompt.len())
     }
 }
