@@ -1,5 +1,6 @@
 //! The branch that a task starts from and is merged into.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::{Bounds, Git, RunError, git};
@@ -38,14 +39,15 @@ pub fn base(root: &Path, asked: Option<&str>) -> Result<Option<String>, RunError
         BOUNDS,
     )?;
     let names = all.split(|byte| *byte == b'\n').filter_map(branch);
-    let known: Vec<String> = names.chain(current).collect();
-    if known.iter().any(|name| name == asked) {
+    // A branch without a commit is checked out and not listed.
+    let known: BTreeSet<String> = names.chain(current).collect();
+    if known.contains(asked) {
         return Ok(Some(asked.to_owned()));
     }
     Err(RunError::Unknown {
         what: "branch",
         name: asked.to_owned(),
-        known,
+        known: known.into_iter().collect(),
     })
 }
 
@@ -93,6 +95,10 @@ mod tests {
         git(root, &["tag", "main"]);
         assert_eq!(found(Some("main")).as_deref(), Some("main"));
         assert_eq!(found(Some("feature/x")).as_deref(), Some("feature/x"));
+        let RunError::Unknown { known, .. } = base(root, Some("mian")).unwrap_err() else {
+            panic!("there is no such branch");
+        };
+        assert_eq!(known, ["feature/x", "main"]);
         git(root, &["switch", "--quiet", "--detach", "feature/x"]);
         assert_eq!(found(None), None);
         assert_eq!(found(Some("main")).as_deref(), Some("main"));

@@ -75,7 +75,7 @@ impl Which {
 /// A part of a log.
 #[derive(Debug, Serialize, ToSchema)]
 struct Log {
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     /// How many lines the log has, those of all streams.
     total_lines: i64,
     /// Whether there are more: after these, or before them where `tail` was asked for.
@@ -84,7 +84,7 @@ struct Log {
 
 /// A record of a log.
 #[derive(Debug, Serialize, ToSchema)]
-struct Line {
+struct LogLine {
     /// Its number in the log, from 1 and without a gap over all streams.
     line_number: i64,
     /// When it was stored, in milliseconds since 1970.
@@ -98,7 +98,7 @@ struct Line {
     bytes: usize,
 }
 
-impl From<StoredRecord> for Line {
+impl From<StoredRecord> for LogLine {
     fn from(record: StoredRecord) -> Self {
         let shown = &record.data[..record.data.len().min(MOST_OF_LINE)];
         Self {
@@ -156,7 +156,7 @@ async fn show_log(
         }
     };
     Ok(data(Log {
-        lines: records.into_iter().map(Line::from).collect(),
+        lines: records.into_iter().map(LogLine::from).collect(),
         total_lines: found.records,
         has_more,
     }))

@@ -77,36 +77,71 @@ struct NewProfile {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ProfileChange {
-    /// The name of a runner.
+    /// The name of a runner, which every profile has.
     runner: Option<String>,
-    #[serde(deserialize_with = "given")]
-    description: Option<Option<String>>,
-    #[serde(deserialize_with = "given")]
-    model: Option<Option<String>>,
-    #[serde(deserialize_with = "given")]
-    prompt_template: Option<Option<String>>,
-    #[serde(deserialize_with = "given")]
-    default_exclude: Option<Option<Vec<String>>>,
-    #[serde(deserialize_with = "given")]
-    default_write_scope: Option<Option<Vec<String>>>,
+    #[schema(value_type = Option<String>)]
+    description: Change<String>,
+    #[schema(value_type = Option<String>)]
+    model: Change<String>,
+    #[schema(value_type = Option<String>)]
+    prompt_template: Change<String>,
+    #[schema(value_type = Option<Vec<String>>)]
+    default_exclude: Change<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    default_write_scope: Change<Vec<String>>,
 }
 
-/// Tells null from what is left out.
-fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::<T>::deserialize(deserializer).map(Some)
+/// What becomes of a value.
+#[derive(Debug, Default)]
+enum Change<T> {
+    #[default]
+    Stay,
+    Remove,
+    Set(T),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Option::<T>::deserialize(deserializer)?;
+        Ok(value.map_or(Self::Remove, Self::Set))
+    }
+}
+
+impl<T: Serialize> Serialize for Change<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = match self {
+            Self::Stay | Self::Remove => None,
+            Self::Set(value) => Some(value),
+        };
+        value.serialize(serializer)
+    }
+}
+
+impl<T> Change<T> {
+    /// Returns what a value is set to, if it is said at all.
+    fn of(value: Option<T>) -> Self {
+        value.map_or(Self::Stay, Self::Set)
+    }
+
+    /// Makes an item of a file of the value.
+    fn item(self, make: impl FnOnce(T) -> Item) -> Change<Item> {
+        match self {
+            Self::Stay => Change::Stay,
+            Self::Remove => Change::Remove,
+            Self::Set(value) => Change::Set(make(value)),
+        }
+    }
 }
 
 impl From<NewProfile> for ProfileChange {
     fn from(new: NewProfile) -> Self {
         Self {
             runner: Some(new.runner),
-            description: new.description.map(Some),
-            model: new.model.map(Some),
-            prompt_template: new.prompt_template.map(Some),
-            default_exclude: new.default_exclude.map(Some),
-            default_write_scope: new.default_write_scope.map(Some),
+            description: Change::of(new.description),
+            model: Change::of(new.model),
+            prompt_template: Change::of(new.prompt_template),
+            default_exclude: Change::of(new.default_exclude),
+            default_write_scope: Change::of(new.default_write_scope),
         }
     }
 }
@@ -117,24 +152,23 @@ impl ProfileChange {
         let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
             ApiError::conflict(format!("the profile cannot be read: {}", error.message()))
         })?;
-        let texts = [
-            ("runner", self.runner.map(Some)),
-            ("description", self.description),
-            ("model", self.model),
-            ("prompt_template", self.prompt_template),
-        ];
-        let texts = texts.map(|(name, text)| (name, text.map(|text| text.map(toml_edit::value))));
-        let lists = [
-            ("default_exclude", self.default_exclude),
-            ("default_write_scope", self.default_write_scope),
-        ];
         let list = |globs: Vec<String>| toml_edit::value(globs.into_iter().collect::<Array>());
-        let lists = lists.map(|(name, globs)| (name, globs.map(|globs| globs.map(list))));
-        for (name, change) in texts.into_iter().chain(lists) {
+        let changes = [
+            ("runner", Change::of(self.runner).item(toml_edit::value)),
+            ("description", self.description.item(toml_edit::value)),
+            ("model", self.model.item(toml_edit::value)),
+            (
+                "prompt_template",
+                self.prompt_template.item(toml_edit::value),
+            ),
+            ("default_exclude", self.default_exclude.item(list)),
+            ("default_write_scope", self.default_write_scope.item(list)),
+        ];
+        for (name, change) in changes {
             match change {
-                None => {}
-                Some(None) => drop(document.remove(name)),
-                Some(Some(item)) => put(&mut document, name, item),
+                Change::Stay => {}
+                Change::Remove => drop(document.remove(name)),
+                Change::Set(item) => put(&mut document, name, item),
             }
         }
         Ok(document.to_string())

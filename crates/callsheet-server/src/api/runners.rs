@@ -42,7 +42,7 @@ struct RunnerDocument {
     permissions: Option<callsheet_run::Permissions>,
     capabilities: Capabilities,
     /// Why it is paused, if it is.
-    paused: Option<Waiting>,
+    paused: Option<Hold>,
 }
 
 /// What the program of a runner can do.
@@ -60,7 +60,7 @@ struct Capabilities {
 
 /// Why something waits.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-struct Waiting {
+struct Hold {
     /// The class of the failure, such as `quota`.
     class: String,
     /// What happened, for people.
@@ -81,7 +81,7 @@ struct Closed {
     /// Its name.
     name: String,
     #[serde(flatten)]
-    why: Waiting,
+    why: Hold,
 }
 
 /// What waits now.
@@ -95,7 +95,7 @@ struct Limits {
     now: i64,
 }
 
-impl Waiting {
+impl Hold {
     fn of(standing: &Standing, now: i64) -> Self {
         Self {
             class: standing.class.as_str().to_owned(),
@@ -128,7 +128,7 @@ async fn list_runners(
         let one = |name: String| {
             let configured = runners.runners.contains_key(&name);
             let resolved = runners.resolve(&name, &site.root, false)?;
-            let why = paused.get(&name).map(|one| Waiting::of(one, now()));
+            let why = paused.get(&name).map(|one| Hold::of(one, now()));
             Ok(described(resolved, (configured, path.as_deref()), why))
         };
         names.map(one).collect::<Result<Vec<_>, ApiError>>()
@@ -139,7 +139,7 @@ async fn list_runners(
 fn described(
     runner: Resolved,
     (configured, path): (bool, Option<&str>),
-    paused: Option<Waiting>,
+    paused: Option<Hold>,
 ) -> RunnerDocument {
     let program = runner.command.first();
     let installed = program.is_none_or(|program| find_program(program, path).is_some());
@@ -176,7 +176,7 @@ async fn show_limits(State(server): State<Server>) -> Answer<Limits> {
     let now = now();
     let closed = |standings: Standings| {
         let one = |(name, standing): (String, Standing)| Closed {
-            why: Waiting::of(&standing, now),
+            why: Hold::of(&standing, now),
             name,
         };
         standings.into_iter().map(one).collect()

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use callsheet::task::TaskStatus;
 use callsheet_run::RunError;
-use callsheet_run::tasks;
+use callsheet_run::tasks::{self, TaskBody};
 use callsheet_store::{Id, RunKind, Task};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -180,6 +180,12 @@ async fn add_task(
     if new.write_scope.is_empty() {
         return Err(ApiError::validation("a task needs a `write_scope`"));
     }
+    let body = TaskBody {
+        write_scope: new.write_scope.clone(),
+        exclude: new.exclude.clone(),
+        ..TaskBody::default()
+    };
+    body.check("write_scope", "exclude")?;
     let asked = new.base.clone().or(server.settings()?.workspace.base);
     let base = server.blocking(
         move |site| match tasks::base(&site.root, asked.as_deref()) {
