@@ -26,7 +26,7 @@ pub(super) const WIDTH: usize = 16;
 
 /// A range of rows, or of bytes to read.
 #[derive(Debug, Default, Deserialize)]
-struct Slice {
+pub(super) struct Slice {
     from: Option<usize>,
     count: Option<usize>,
     /// Places in the text to read, instead of bytes.
