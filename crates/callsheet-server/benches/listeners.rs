@@ -83,11 +83,8 @@ async fn run(args: &[String]) {
     }
     println!("ready");
     if args[1] != "echo" {
-        let mut line = String::new();
-        BufReader::new(tokio::io::stdin())
-            .read_line(&mut line)
-            .await
-            .unwrap();
+        let read = tokio::task::spawn_blocking(|| std::io::stdin().lines().next());
+        let line = read.await.unwrap().unwrap().unwrap();
         last.store(line.trim().parse().unwrap(), Ordering::Relaxed);
     }
     let mut all = Heard::default();

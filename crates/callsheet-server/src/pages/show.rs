@@ -1,7 +1,7 @@
 //! How things look in pages: times, sizes, money, and text from outside that must not fool anybody.
 
+use minijinja::Environment;
 use minijinja::value::Value;
-use minijinja::{Environment, Error};
 
 /// Adds the filters that templates use.
 pub(super) fn add_to(templates: &mut Environment<'static>) {
@@ -123,7 +123,7 @@ pub(super) fn tokens(number: i64) -> String {
 }
 
 /// Returns text from outside as HTML, with characters that cannot be seen or that turn the direction spelled out.
-fn visible(text: &Value) -> Result<Value, Error> {
+fn visible(text: &Value) -> Value {
     let text = text.to_string();
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
@@ -142,7 +142,7 @@ fn visible(text: &Value) -> Result<Value, Error> {
             c => html.push(c),
         }
     }
-    Ok(Value::from_safe_string(html))
+    Value::from_safe_string(html)
 }
 
 /// Tells whether a character is not seen, or changes how others are.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn text_from_outside_hides_nothing() {
-        let shown = visible(&Value::from("<b>\u{202e}fdp.exe\u{1b}[31m\n\"")).unwrap();
+        let shown = visible(&Value::from("<b>\u{202e}fdp.exe\u{1b}[31m\n\""));
         let expected = "&lt;b&gt;<span class=\"ctl\">U+202E</span>fdp.exe<span class=\"ctl\">ESC</span>[31m\n&quot;";
         assert_eq!(shown.to_string(), expected);
         assert!(shown.is_safe());

@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn equal_lines_far_from_a_change_are_left_out() {
-        let old: String = (1..=20).map(|number| format!("{number}\n")).collect();
+        let lines: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
+        let old = lines.join("\n") + "\n";
         let new = old.replace("2\n", "two\n").replace("19\n", "nineteen\n");
         let rows = beside(&old, &new);
         assert_eq!(rows.iter().filter(|row| row.gap).count(), 2);

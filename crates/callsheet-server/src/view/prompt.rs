@@ -410,6 +410,6 @@ mod tests {
         assert_eq!(title("story", "story"), "story");
         assert_eq!(title("files", "src/a.rs"), "a.rs");
         assert_eq!(shown_source("file:src/a.rs"), "src/a.rs");
-        assert_eq!(percent(1, 3), 33.333);
+        assert_eq!(percent(1, 3).to_string(), "33.333");
     }
 }

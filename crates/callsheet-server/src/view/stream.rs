@@ -119,7 +119,7 @@ fn line(
             fine = is_fine.then(|| text(event, "name").unwrap_or("tool").to_owned());
         }
         "agent:tool_result" | "agent:thinking" | "agent:unknown" => {
-            folded_text(&mut html, run, at, event)
+            folded_text(&mut html, run, at, event);
         }
         "agent:permission_denied" => mark(&mut html, at, event, ("warn", "block", "Denied.")),
         "agent:error" => mark(&mut html, at, event, ("bad", "fail", "Error.")),

@@ -67,14 +67,14 @@ struct Page {
     deleted: usize,
     has_diff: bool,
     delivered: Delivered,
-    stream: Pages,
+    stream: Streamed,
     stdout: u64,
     stderr: u64,
 }
 
 /// The stream in pages.
 #[derive(Serialize)]
-struct Pages {
+struct Streamed {
     show: &'static str,
     total: usize,
     last: i64,
@@ -168,7 +168,7 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
 }
 
 /// Returns the stream: what happened last of a run that goes on, what happened first of one that is over; the rest is asked for.
-async fn stream(server: &Server, run: &Run, show: Show) -> Result<Pages, ApiError> {
+async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiError> {
     let store = &server.site.store;
     let found = store
         .event_pages_of_run(run.id, show.filter(0), CHUNK)
@@ -201,7 +201,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Pages, ApiErro
             html,
         });
     }
-    Ok(Pages {
+    Ok(Streamed {
         show: show.name(),
         total: found.total,
         last: found.last,
