@@ -30,7 +30,7 @@ use tokio::sync::broadcast;
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 /// How long is waited for what does not come.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What a listener has counted.
 #[derive(Default)]
