@@ -36,7 +36,8 @@ fn fill(desk: &Desk, records: usize) {
         let some = some.iter().map(|number| record(*number)).collect();
         store.append_log(&claim, some).wait().unwrap();
     }
-    let ended = store.finish_run(&claim, &json!({"status": "completed"}));
+    let outcome = json!({"status": "completed"});
+    let ended = store.finish_run(&claim, &outcome);
     assert!(ended.wait().unwrap());
 }
 
