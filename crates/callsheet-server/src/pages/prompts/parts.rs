@@ -94,7 +94,7 @@ pub(super) async fn lines(
     Path(id): Path<String>,
     wanted: Result<Query<Slice>, QueryRejection>,
 ) -> Result<Html<String>, ApiError> {
-    let (from, count) = rows(query(wanted)?)?;
+    let (from, count) = rows(&query(wanted)?)?;
     let opened = open(&server, &shelf, &id).await?;
     Ok(Html(opened.script.html(from..from.saturating_add(count))))
 }
@@ -105,12 +105,12 @@ pub(super) async fn bytes(
     Path(id): Path<String>,
     wanted: Result<Query<Slice>, QueryRejection>,
 ) -> Result<Html<String>, ApiError> {
-    let (from, count) = rows(query(wanted)?)?;
+    let (from, count) = rows(&query(wanted)?)?;
     let opened = open(&server, &shelf, &id).await?;
     Ok(Html(dump(&opened.text, from, count)))
 }
 
-fn rows(wanted: Slice) -> Result<(usize, usize), ApiError> {
+fn rows(wanted: &Slice) -> Result<(usize, usize), ApiError> {
     let count = wanted.count.unwrap_or(CHUNK);
     if count == 0 || count > MOST {
         return Err(ApiError::validation(format!(
