@@ -14,6 +14,7 @@ export function complain(element, error) {
   const ribbon = document.createElement("p");
   ribbon.className = "ribbon bad";
   ribbon.setAttribute("role", "alert");
+  ribbon.setAttribute("data-stays", "");
   const text = document.createElement("span");
   if (error.status) {
     const code = document.createElement("code");

@@ -1,6 +1,6 @@
 // Staying live: one stream of events; when something happened, the page is asked for anew and its live parts are changed.
 
-import { morph } from "./morph.js";
+import { change } from "./morph.js";
 import { now, span } from "./tick.js";
 import { say } from "./toast.js";
 
@@ -49,7 +49,7 @@ async function replace() {
   for (const wanted of page.querySelectorAll("[data-live]")) {
     if (wanted.parentElement.closest("[data-live]")) continue;
     const found = document.querySelector(`[data-live="${CSS.escape(wanted.dataset.live)}"]`);
-    if (found && !found.isEqualNode(wanted)) morph(found, wanted);
+    if (found) change(found, wanted);
   }
   if (document.title !== page.title) document.title = page.title;
   fresh = Date.now();

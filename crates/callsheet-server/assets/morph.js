@@ -13,6 +13,7 @@ export function morph(from, to) {
   }
   let at = from.firstChild;
   for (const wanted of [...to.childNodes]) {
+    while (at && stays(at)) at = at.nextSibling;
     const key = wanted.nodeType === 1 ? keyOf(wanted) : null;
     const found = key ? keyed.get(key) : at && sameKind(at, wanted) ? at : null;
     if (!found) {
@@ -27,17 +28,21 @@ export function morph(from, to) {
   }
   while (at) {
     const next = at.nextSibling;
-    if (!(at.nodeType === 1 && at.hasAttribute("data-stays"))) at.remove();
+    if (!stays(at)) at.remove();
     at = next;
   }
 }
+
+/** What a script of ours has put there, such as an error that the reader has not dealt with. */
+const stays = (node) => node.nodeType === 1 && node.hasAttribute("data-stays");
 
 const keyOf = (element) => element.dataset?.item ?? element.id ?? "";
 
 const sameKind = (one, other) =>
   one.nodeType === other.nodeType && one.nodeName === other.nodeName && (one.nodeType !== 1 || (!keyOf(one) && !keyOf(other)));
 
-function change(node, wanted) {
+/** Changes a node into another one of the same kind. */
+export function change(node, wanted) {
   if (node.nodeType !== 1) {
     if (node.nodeValue !== wanted.nodeValue) node.nodeValue = wanted.nodeValue;
     return;

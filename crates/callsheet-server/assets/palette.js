@@ -104,7 +104,12 @@ export function openPalette() {
       }
       list.append(group);
     }
-    if (!entries.length) list.append(Object.assign(document.createElement("p"), { className: "pad dim", textContent: `Nothing here is called “${text}”.` }));
+    if (!entries.length) {
+      const nothing = Object.assign(document.createElement("p"), { className: "dim", textContent: `Nothing here is called “${visible(text)}”.` });
+      nothing.setAttribute("role", "option");
+      nothing.setAttribute("aria-disabled", "true");
+      list.append(nothing);
+    }
     choose(0);
   };
   const look = async () => {

@@ -28,7 +28,8 @@ async function save(form, body, said) {
   const button = form.querySelector("[type=submit]");
   button.setAttribute("aria-busy", "true");
   const acts = form.querySelector(".set-acts");
-  acts.nextElementSibling?.remove();
+  const before = acts.nextElementSibling;
+  if (before?.matches("[role=alert]")) before.remove();
   try {
     await ask("PATCH", url, { hash: form.dataset.hash, ...body });
     toast(said);

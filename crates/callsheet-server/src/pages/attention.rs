@@ -114,6 +114,9 @@ async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
         (until > now).then(|| (until, account.name.clone()))
     });
     let is_today = |decision: &&Decision| decision.at.div_euclid(DAY) == now.div_euclid(DAY);
+    let says_something = |account: &Account| {
+        account.standing.is_some() || !account.windows.is_empty() || account.running > 0
+    };
     Ok(Content {
         show,
         items,
@@ -124,7 +127,7 @@ async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
         running,
         queued,
         next: waits.min(),
-        accounts,
+        accounts: accounts.into_iter().filter(says_something).collect(),
         today: spent::total(&today.runs),
         decided_today: decisions.iter().filter(is_today).count(),
         decisions,

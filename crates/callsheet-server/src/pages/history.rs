@@ -22,7 +22,10 @@ use crate::view::spent::{self, DAY, Part};
 const PAGE: usize = 50;
 
 /// How many hits of a search are shown.
-const HITS: usize = 30;
+const HITS: usize = 15;
+
+/// How many bytes of new text a search takes into the index first.
+const INDEXED: usize = 4 << 20;
 
 /// The most days that are drawn.
 const DAYS: i64 = 31;
@@ -311,6 +314,8 @@ async fn search(
         return Ok(None);
     }
     let (store, project) = (&server.site.store, &server.site.project);
+    // What somebody else has locked is told as not indexed.
+    let _ = store.index(project, INDEXED).await;
     let found = store.search(project, text, HITS, since).await?;
     let missing = store.unindexed(project).await?;
     Ok(Some(Found {

@@ -50,7 +50,8 @@ struct Content {
     /// Whether every cycle of the batch is shown.
     is_whole: bool,
     is_running: bool,
-    is_stopping: bool,
+    /// `idle`, `running` or `stopping`.
+    doing: &'static str,
     /// The keys of the stories that are worked on.
     current: Vec<String>,
     schedules: Vec<Schedule>,
@@ -72,6 +73,15 @@ struct Content {
 struct Spent {
     tokens: u64,
     cost: f64,
+}
+
+impl Spent {
+    fn of(stats: &BatchStats) -> Self {
+        Self {
+            tokens: stats.tokens,
+            cost: stats.cost_usd,
+        }
+    }
 }
 
 /// A column of the schedule.
@@ -197,9 +207,6 @@ fn gather(site: &Site, settings: &SiteSettings, wanted: &Wanted) -> Result<Conte
         let open = schedules.iter().filter(|one| !one.is_over).count();
         schedules.truncate(open.max(1));
     }
-    let usual = schedule::usual(&details);
-    let columns = COLUMNS.iter().zip(usual);
-    let columns = columns.map(|((_, name), usual)| Column { name, usual });
     let now = newest.filter(|_| is_running).map(worked_on);
     let now = now.unwrap_or_default();
     let (board, missing) = match read_board(site, settings) {
@@ -213,19 +220,16 @@ fn gather(site: &Site, settings: &SiteSettings, wanted: &Wanted) -> Result<Conte
     let sprint = &settings.sprint;
     let stats = shown.map(|one| one.stats.clone());
     Ok(Content {
-        spent: stats.as_ref().map_or_else(Spent::default, |stats| Spent {
-            tokens: stats.tokens,
-            cost: stats.cost_usd,
-        }),
+        spent: stats.as_ref().map(Spent::of).unwrap_or_default(),
         batch: shown.map(|one| one.batch.clone()),
         stats,
         is_past,
         is_whole: wanted.batch.is_some(),
         is_running,
-        is_stopping: is_running && stopping,
+        doing: doing(is_running, stopping),
         current: now,
         schedules,
-        columns: columns.collect(),
+        columns: columns(&details),
         more: found.total - i64::try_from(details.len()).unwrap_or(0),
         batches: details.iter().map(line).collect(),
         board,
@@ -236,6 +240,21 @@ fn gather(site: &Site, settings: &SiteSettings, wanted: &Wanted) -> Result<Conte
         cycles: sprint.default_max_cycles.max(1),
         budget: sprint.batch_budget.cost_usd,
     })
+}
+
+fn doing(is_running: bool, is_stopping: bool) -> &'static str {
+    match (is_running, is_stopping) {
+        (false, _) => "idle",
+        (true, false) => "running",
+        (true, true) => "stopping",
+    }
+}
+
+/// Returns the columns of schedules, with how long each phase usually takes.
+fn columns(details: &[BatchDetail]) -> Vec<Column> {
+    let columns = COLUMNS.iter().zip(schedule::usual(details));
+    let columns = columns.map(|((_, name), usual)| Column { name, usual });
+    columns.collect()
 }
 
 /// Reads the board. This blocks.

@@ -49,7 +49,7 @@ struct Took {
 #[derive(Serialize)]
 struct Attempt {
     phase: String,
-    attempt: u32,
+    number: u32,
     status: &'static str,
     shape: &'static str,
     tone: &'static str,
@@ -127,7 +127,7 @@ fn took(attempt: &StoryAttempt, runs: &[RunLine]) -> Took {
         };
         attempts.push(Attempt {
             phase,
-            attempt: command.attempt,
+            number: command.attempt,
             status: command.status,
             shape,
             tone,

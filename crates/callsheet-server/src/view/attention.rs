@@ -184,7 +184,12 @@ fn of_task(state: &TaskState) -> Option<Waiting> {
             TaskStatus::Done | TaskStatus::Cancelled | TaskStatus::Running | TaskStatus::Blocked
         )
     };
-    if over(state.derived.status) {
+    // Somebody has dealt with it already: an agent is on its way.
+    let is_queued = state
+        .runs
+        .iter()
+        .any(|one| one.run.state != RunState::Finished);
+    if is_queued || over(state.derived.status) {
         return None;
     }
     let last = state
@@ -192,21 +197,8 @@ fn of_task(state: &TaskState) -> Option<Waiting> {
         .iter()
         .rev()
         .find(|one| one.run.state == RunState::Finished)?;
-    let has = |reason| state.derived.reasons.contains(&reason);
     let document = &last.document;
-    let (kind, word, shape, tone) = if has(TaskReason::ScopeViolationPending) {
-        ("scope", "Out of scope", "flag", "fail-c")
-    } else if has(TaskReason::RunFailed) {
-        ("failed", "Run failed", "fail", "fail-c")
-    } else if has(TaskReason::DodFailed) {
-        ("check", "Check failed", "fail", "fail-c")
-    } else if has(TaskReason::ScopeViolationRejected) {
-        ("rejected", "Rejected", "flag", "fail-c")
-    } else if has(TaskReason::MergePending) {
-        ("merge", "Ready to merge", "merge", "")
-    } else {
-        return None;
-    };
+    let (kind, word, shape, tone) = sort_of(state)?;
     let violations = outside(state);
     let texts = |name: &str| list(&state.task.body[name]);
     Some(Waiting {
@@ -237,6 +229,35 @@ fn of_task(state: &TaskState) -> Option<Waiting> {
         exclude: texts("exclude"),
         ..Waiting::default()
     })
+}
+
+/// Tells what a task waits for: the kind, its word, its shape and its tone.
+fn sort_of(state: &TaskState) -> Option<(&'static str, &'static str, &'static str, &'static str)> {
+    let has = |reason| state.derived.reasons.contains(&reason);
+    let sorts = [
+        (
+            TaskReason::ScopeViolationPending,
+            ("scope", "Out of scope", "flag", "fail-c"),
+        ),
+        (
+            TaskReason::RunFailed,
+            ("failed", "Run failed", "fail", "fail-c"),
+        ),
+        (
+            TaskReason::DodFailed,
+            ("check", "Check failed", "fail", "fail-c"),
+        ),
+        (
+            TaskReason::ScopeViolationRejected,
+            ("rejected", "Rejected", "flag", "fail-c"),
+        ),
+        (
+            TaskReason::MergePending,
+            ("merge", "Ready to merge", "merge", ""),
+        ),
+    ];
+    let mut sorts = sorts.into_iter();
+    sorts.find(|(reason, _)| has(*reason)).map(|(_, sort)| sort)
 }
 
 fn list(value: &Value) -> Vec<String> {

@@ -11,13 +11,15 @@ use crate::server::Server;
 const PAGE: i64 = 500;
 const FAR: i64 = 10_000;
 
+/// What is found out or decided about a run that is over.
+const ANNOTATED: &str = "run:annotated";
+
 /// What counts as a decision.
-const KINDS: [&str; 8] = [
-    "run:annotated",
+const KINDS: [&str; 7] = [
+    ANNOTATED,
     "run:stopping",
     "merge:complete",
     "merge:refused",
-    "task:added",
     "task:cancelled",
     "batch:start",
     "batch:stopping",
@@ -59,8 +61,7 @@ pub(crate) async fn newest(
 
 /// Returns what was decided last, the newest first.
 pub(crate) async fn decisions(server: &Server, most: usize) -> Result<Vec<Decision>, ApiError> {
-    let is_one = |event: &StoredEvent| KINDS.contains(&event.event.kind.as_str());
-    let found = newest(server, most, is_one).await?;
+    let found = newest(server, most, is_decision).await?;
     let decisions = found.into_iter().map(|event| Decision {
         at: event.at,
         text: said(&event),
@@ -69,19 +70,58 @@ pub(crate) async fn decisions(server: &Server, most: usize) -> Result<Vec<Decisi
     Ok(decisions.collect())
 }
 
-/// Says what was decided, in the words of the event, or by its facts.
+/// Tells whether an event is a decision: a check that ran once more is none.
+fn is_decision(event: &StoredEvent) -> bool {
+    let kind = event.event.kind.as_str();
+    KINDS.contains(&kind) && (kind != ANNOTATED || fact(event, "kind") != Some("check"))
+}
+
+fn fact<'e>(event: &'e StoredEvent, name: &str) -> Option<&'e str> {
+    event.event.payload.get(name).and_then(Value::as_str)
+}
+
+/// Says what was decided.
 fn said(event: &StoredEvent) -> String {
-    let payload = &event.event.payload;
-    let text = |name: &str| payload.get(name).and_then(Value::as_str);
-    if let Some(message) = text("message") {
-        return message.to_owned();
+    let value = event.event.payload.get("value").unwrap_or(&Value::Null);
+    let name = fact(event, "name").unwrap_or_default();
+    match (fact(event, "kind"), value["approval"].as_str()) {
+        (Some("violation"), Some(approval)) => format!("{approval} {name}"),
+        (Some("merge"), _) => format!("merged into {name}"),
+        _ => match fact(event, "message") {
+            Some(message) => message.to_owned(),
+            None => event.event.kind.replace([':', '_'], " "),
+        },
     }
-    let name = text("name").unwrap_or_default();
-    let value = payload.get("value").unwrap_or(&Value::Null);
-    let word = value["approval"].as_str().or(value["status"].as_str());
-    match (text("kind"), word) {
-        (Some(kind), Some(word)) => format!("{kind} {name}: {word}"),
-        (Some(kind), None) => format!("{kind} {name}"),
-        _ => event.event.kind.replace([':', '_'], " "),
+}
+
+#[cfg(test)]
+mod tests {
+    use callsheet::Event;
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(kind: &str, payload: &Value) -> StoredEvent {
+        StoredEvent {
+            seq: 1,
+            event: Event {
+                kind: kind.to_owned(),
+                payload: payload.as_object().cloned().unwrap_or_default(),
+            },
+            at: 0,
+            run: None,
+        }
+    }
+
+    #[test]
+    fn a_decision_is_told_by_what_was_decided() {
+        let violation = json!({"kind": "violation", "name": "r.1", "value": {"approval": "approved"}, "message": "x"});
+        let merge = json!({"kind": "merge", "name": "main", "value": {}, "message": "x"});
+        let check = json!({"kind": "check", "name": "lint", "value": {}, "message": "x"});
+        assert_eq!(said(&event(ANNOTATED, &violation)), "approved r.1");
+        assert_eq!(said(&event(ANNOTATED, &merge)), "merged into main");
+        assert!(!is_decision(&event(ANNOTATED, &check)));
+        assert_eq!(said(&event("batch:start", &json!({}))), "batch start");
+        assert!(!is_decision(&event("agent:text", &json!({}))));
     }
 }
