@@ -42,7 +42,7 @@ function number() {
     const line = gutter.children[wrongLine - 1];
     line.classList.add("err");
     const said = document.createElement("em");
-    const message = part("errors").querySelector("span")?.textContent.replace(/^Line \d+: /, "") ?? "";
+    const message = part("errors").dataset.message ?? "";
     said.textContent = message.length > 48 ? `${message.slice(0, 47)}…` : message;
     line.append(said);
   }
@@ -65,7 +65,7 @@ async function compose() {
   let response;
   try {
     response = await fetch(`/compose/${recipe.split("/").map(encodeURIComponent).join("/")}${query}`, {
-      method: "POST", body: input.value, headers: { "content-type": "text/plain; charset=utf-8" }, credentials: "same-origin", signal: stop.signal,
+      method: "POST", body: input.value.trim() ? input.value : "{}", headers: { "content-type": "text/plain; charset=utf-8" }, credentials: "same-origin", signal: stop.signal,
     });
   } catch (error) {
     if (error.name !== "AbortError") tell("The server cannot be reached. Your input is as you typed it.");
@@ -94,6 +94,7 @@ function tell(message) {
 function refuse(answer) {
   const errors = answer.querySelector('[data-part="errors"]');
   wrongLine = Number(errors.dataset.line) || 0;
+  part("errors").dataset.message = errors.dataset.message;
   part("errors").replaceChildren(...errors.childNodes);
   input.setAttribute("aria-invalid", "true");
   number();

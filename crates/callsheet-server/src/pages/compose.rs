@@ -457,6 +457,9 @@ fn wrong(error: &ApiError, input: &str) -> Wrong {
     Wrong {
         line: line_of(&message, input),
         hints: error.hint_texts(),
-        message,
+        message: message
+            .strip_prefix("stdin: ")
+            .unwrap_or(&message)
+            .to_owned(),
     }
 }

@@ -7,6 +7,7 @@ use minijinja::value::Value;
 pub(super) fn add_to(templates: &mut Environment<'static>) {
     templates.add_filter("age", |at: i64| age(now() - at));
     templates.add_filter("span", age);
+    templates.add_filter("took", crate::view::stream::span);
     templates.add_filter("took", took);
     templates.add_filter("clock", |at: i64| written(at, "%H:%M"));
     templates.add_filter("second", |at: i64| written(at, "%H:%M:%S"));

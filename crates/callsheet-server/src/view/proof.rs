@@ -143,13 +143,10 @@ pub(crate) async fn claims(
     ])
 }
 
-/// Returns the last sentence of what an agent wrote, as a quotation.
+/// Returns the last line of what an agent wrote that is not a marker, as a quotation.
 fn quote(text: &str) -> Option<String> {
-    let line = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())?;
+    let said = |line: &&str| !line.is_empty() && !line.starts_with('[');
+    let line = text.lines().rev().map(str::trim).find(said)?;
     let line = match line.char_indices().nth(QUOTE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
@@ -443,7 +440,7 @@ mod tests {
     #[test]
     fn the_last_line_is_quoted() {
         assert_eq!(
-            quote("All fine.\n\nZERO ISSUES\n\n").as_deref(),
+            quote("All fine.\n\nZERO ISSUES\n\n[DONE: YES]\n").as_deref(),
             Some("“ZERO ISSUES”")
         );
         assert_eq!(quote(" \n"), None);

@@ -50,7 +50,9 @@ pub(crate) fn html(run: &str, start: i64, events: &[StoredEvent], count: usize) 
     for event in shown {
         let is_answered = event.event.kind == "agent:tool_result"
             && text(event, "id").is_some_and(|id| calls.contains(&id));
-        if !is_answered {
+        // What they add up to stands in the head.
+        let is_counted = event.event.kind == "agent:usage";
+        if !is_answered && !is_counted {
             lines.push(line(run, start, event, &answers));
         }
     }
@@ -388,10 +390,10 @@ fn argument(input: &Value) -> String {
 }
 
 /// Returns how long something took, in short: `0.4s`, `3m 52s`.
-fn span(millis: i64) -> String {
+pub(crate) fn span(millis: i64) -> String {
     match millis.max(0) {
         millis @ 0..10_000 => format!("{}.{}s", millis / 1000, millis % 1000 / 100),
-        millis => super::super::pages::show::age(millis),
+        millis => crate::pages::show::age(millis),
     }
 }
 

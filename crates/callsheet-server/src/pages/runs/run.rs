@@ -79,7 +79,7 @@ struct Streamed {
     total: usize,
     last: i64,
     marks: usize,
-    pages: Vec<Part>,
+    parts: Vec<Part>,
 }
 
 #[derive(Serialize)]
@@ -183,7 +183,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiE
     } else {
         last
     };
-    let mut pages = Vec::with_capacity(found.starts.len());
+    let mut parts = Vec::with_capacity(found.starts.len());
     for (at, from) in found.starts.iter().enumerate() {
         let count = if at == last {
             found.total - at * CHUNK
@@ -195,7 +195,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiE
         } else {
             None
         };
-        pages.push(Part {
+        parts.push(Part {
             from: *from,
             count,
             html,
@@ -206,7 +206,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiE
         total: found.total,
         last: found.last,
         marks: marks.total,
-        pages,
+        parts,
     })
 }
 
