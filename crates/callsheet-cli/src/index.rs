@@ -9,8 +9,8 @@ use crate::project::Project;
 use crate::report::count;
 use crate::store::{self, Opened};
 
-/// So many bytes of text go into the index in one go.
-const STEP: usize = 4 << 20;
+/// So many terms go into the index in one go.
+const STEP: usize = 2 << 20;
 
 /// So many passages are read faster than they are indexed.
 const FEW: i64 = 200;

@@ -3,6 +3,7 @@
 use callsheet::check::Finding;
 use callsheet::inputs::Disk;
 use callsheet::redact::Level;
+use callsheet::seal::Parsed;
 use callsheet::tokens::Encoding;
 use callsheet::{Budget, Composition, ErrorKind, Options, Recipe, Seal, compose};
 
@@ -130,7 +131,7 @@ pub(crate) fn name_of(value: &impl ValueEnum) -> String {
 #[derive(Debug)]
 pub(crate) struct Composed {
     pub(crate) composition: Composition,
-    pub(crate) seal: Option<Seal>,
+    pub(crate) seal: Option<(Seal, Parsed)>,
     /// What a check found in it, if there was one.
     pub(crate) findings: Option<Vec<Finding>>,
 }
@@ -226,7 +227,10 @@ pub(crate) fn compose_document(
         let composition = compose(recipe, &input, &inputs, options)?;
         let seal = match keeping {
             Keeping::Nothing => None,
-            Keeping::Seal => Some(Seal::of(&composition, recipe, &input, &inputs, options)?),
+            Keeping::Seal => {
+                let sealed = Seal::with_parsed(&composition, recipe, &input, &inputs, options);
+                Some(sealed?)
+            }
         };
         Ok(Composed {
             composition,

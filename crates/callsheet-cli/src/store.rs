@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use callsheet::seal::Parsed;
 use callsheet::{Reason, Seal};
 use callsheet_run::drive;
 use callsheet_store::{
@@ -202,14 +203,17 @@ impl Sealed {
 }
 
 /// Seals a prompt.
-pub(crate) fn seal(project: &Project, seal: Seal) -> Result<Sealed, Failure> {
+pub(crate) fn seal(project: &Project, seal: (Seal, Parsed)) -> Result<Sealed, Failure> {
     open_to_write(project)?.seal(seal)
 }
 
 impl Opened {
     /// Seals a prompt.
-    pub(crate) fn seal(&self, seal: Seal) -> Result<Sealed, Failure> {
-        let sealing = || self.store.seal(&self.project, seal).wait();
+    pub(crate) fn seal(&self, (seal, parsed): (Seal, Parsed)) -> Result<Sealed, Failure> {
+        let sealing = || {
+            let sealing = self.store.seal_parsed(&self.project, seal, parsed);
+            sealing.wait()
+        };
         let (prompt, new) = progress::during("sealing", sealing)?;
         Ok(Sealed { id: prompt.id, new })
     }

@@ -3,10 +3,13 @@
 /** How far outside of the window chunks are kept. */
 const NEAR = "1200px";
 
+/** Returns what scrolls: the list itself, or the page. */
+const scrolls = (list) => (/auto|scroll/.test(getComputedStyle(list).overflowY) && getComputedStyle(list).maxHeight !== "none" ? list : null);
+
 /** Watches the chunks of a list; `url` says where the content of one is. */
-export function windowed(list, url, changed = () => {}) {
+export function windowed(list, url, changed = () => {}, row = 0) {
   const waiting = new Map();
-  const height = Number.parseFloat(getComputedStyle(list).lineHeight) || 20;
+  const height = row || Number.parseFloat(getComputedStyle(list).lineHeight) || 20;
 
   const hold = (chunk) => { if (chunk.dataset.lines) chunk.style.minHeight = `${Number(chunk.dataset.lines) * height}px`; };
 
@@ -49,14 +52,11 @@ export function windowed(list, url, changed = () => {}) {
       if (entry.isIntersecting) load(entry.target);
       else drop(entry.target);
     }
-  }, { root: null, rootMargin: `${NEAR} 0px` });
+  }, { root: scrolls(list), rootMargin: `${NEAR} 0px` });
 
-  const follow = (root) => {
-    for (const chunk of root.querySelectorAll(".chunk[data-from]")) {
-      hold(chunk);
-      watch.observe(chunk);
-    }
-  };
-  follow(list);
-  return { load, follow };
+  for (const chunk of list.querySelectorAll(".chunk[data-from]")) {
+    hold(chunk);
+    watch.observe(chunk);
+  }
+  return { watch: (chunk) => watch.observe(chunk) };
 }

@@ -11,6 +11,7 @@ use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
     LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -32,9 +33,7 @@ impl Token {
     pub fn random() -> Result<Self, std::io::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-        Ok(Self(
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+        Ok(Self(hex(&bytes)))
     }
 
     /// Returns the text of it.
@@ -60,6 +59,14 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
+}
+
+/// Returns bytes as digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        text.push_str(&format!("{byte:02x}"));
+        text
+    })
 }
 
 /// What somebody with a token may do.
@@ -143,12 +150,7 @@ impl Access {
             .headers()
             .get(HOST)
             .and_then(|host| host.to_str().ok());
-        let host = host.or_else(|| {
-            request
-                .uri()
-                .authority()
-                .map(|authority| authority.as_str())
-        });
+        let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
         host.is_some_and(|host| {
             self.0
                 .hosts
@@ -246,7 +248,8 @@ fn check(server: &Server, request: &mut Request) -> Result<Option<Response>, Api
     }
     let may = access.of(request.headers()).ok_or_else(unauthorized)?;
     // A preview keeps nothing.
-    let is_preview = request.uri().path().starts_with("/api/compose/");
+    let path = request.uri().path();
+    let is_preview = path.starts_with("/api/compose/") || path.starts_with("/compose/");
     if !reads && may == May::Read && !is_preview {
         let sentence = "this token may only read";
         return Err(ApiError::new(Code::Forbidden, sentence));

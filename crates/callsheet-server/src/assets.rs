@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
+use crate::access::hex;
 use crate::error::ApiError;
 
 #[derive(RustEmbed)]
@@ -18,12 +19,7 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
         return ApiError::not_found("file", &name).into_response();
     };
     let hash = file.metadata.sha256_hash();
-    let tag: String = hash
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let tag = format!("\"{tag}\"");
+    let tag = format!("\"{}\"", hex(&hash[..16]));
     let kept = [
         (ETAG, tag.clone()),
         (CACHE_CONTROL, "private, no-cache".to_owned()),

@@ -166,12 +166,6 @@ impl ApiError {
         hints.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    /// Gives it another code: the same sentence means something else to whoever asked.
-    pub(crate) fn with_code(mut self, code: Code) -> Self {
-        self.code = code;
-        self
-    }
-
     /// Takes what is wrong with an input for a conflict: the parts of it were fine.
     pub(crate) fn into_conflict(mut self) -> Self {
         if self.code == Code::ValidationError {
@@ -188,12 +182,17 @@ impl ApiError {
         self
     }
 
-    pub(crate) fn code(&self) -> Code {
-        self.code
-    }
-
     pub(crate) fn status(&self) -> StatusCode {
         self.code.status()
+    }
+
+    /// Returns the hints among the details.
+    pub(crate) fn hint_texts(&self) -> Vec<String> {
+        let hints = self.details.as_ref().map(|details| &details["hints"]);
+        let hints = hints.and_then(Value::as_array).into_iter().flatten();
+        hints
+            .filter_map(|hint| hint.as_str().map(str::to_owned))
+            .collect()
     }
 
     pub(crate) fn message(&self) -> &str {

@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -213,12 +213,11 @@ impl Program {
         jobs.any(|job| matches!(job.child.try_wait(), Ok(None)))
     }
 
-    /// Returns the exit code of the last command of this name, if it has ended; the code is none if a signal ended it.
-    pub(crate) fn ended(&self, name: &str) -> Option<Option<i32>> {
+    /// Returns how the last command of this name has ended; nothing as long as it goes on.
+    pub(crate) fn ended(&self, name: &str) -> Option<ExitStatus> {
         let mut jobs = self.jobs();
         let last = jobs.iter_mut().rfind(|job| job.name == name)?;
-        let status = last.child.try_wait().ok().flatten()?;
-        Some(status.code())
+        last.child.try_wait().ok().flatten()
     }
 
     /// Asks every command that goes on to stop, and waits until all are gone.

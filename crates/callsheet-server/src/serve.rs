@@ -163,7 +163,7 @@ fn router(server: &Server) -> Router {
         .merge(api::routes())
         .merge(live::routes())
         .split_for_parts();
-    let document = Arc::new(document);
+    let document = Arc::new(api::completed(&document));
     router
         .route(
             "/openapi.json",

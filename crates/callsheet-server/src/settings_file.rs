@@ -151,8 +151,8 @@ fn put(document: &mut DocumentMut, above: &[Key], last: &str, value: Value) -> R
     };
     let is_new = !document.contains_key(first.get());
     let mut item = document.as_item_mut();
-    for key in above {
-        item = step(item, key.get())?;
+    for (depth, key) in above.iter().enumerate() {
+        item = step(item, key.get(), depth)?;
     }
     let table = item
         .as_table_like_mut()
@@ -175,7 +175,7 @@ fn after(end: &str) -> String {
     }
 }
 
-fn step<'i>(item: &'i mut Item, name: &str) -> Result<&'i mut Item, String> {
+fn step<'i>(item: &'i mut Item, name: &str, depth: usize) -> Result<&'i mut Item, String> {
     if item.is_array_of_tables() || item.is_array() {
         let nth: Option<usize> = name.parse().ok();
         let found = nth.and_then(|nth| item.get_mut(nth));
@@ -184,9 +184,12 @@ fn step<'i>(item: &'i mut Item, name: &str) -> Result<&'i mut Item, String> {
     let table = item
         .as_table_like_mut()
         .ok_or_else(|| format!("`{name}` is below something that is not a table"))?;
-    Ok(table
-        .entry(name)
-        .or_insert_with(|| Item::Table(Table::new())))
+    Ok(table.entry(name).or_insert_with(|| {
+        let mut table = Table::new();
+        // Below another table it is a line of that one: a heading would take over the comments that follow.
+        table.set_dotted(depth > 0);
+        Item::Table(table)
+    }))
 }
 
 /// Puts a value that stands in no table: above the first table, and below the comment at the beginning of the file.
@@ -327,8 +330,8 @@ mod tests {
             format!(
                 "{}\n[serve]\nport = 7000\n",
                 FILE.replace(
-                    "# runner = \"x\"\n\n",
-                    "# runner = \"x\"\n\n[sprint.story_budget]\ncost_usd = 1.5\n\n"
+                    "# runner = \"x\"\n",
+                    "story_budget.cost_usd = 1.5\n# runner = \"x\"\n"
                 )
             )
         );

@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::db::{Tx, Value};
 use crate::project::Project;
-use crate::prompt::locks;
 use crate::role::BOUNDARY;
-use crate::{Id, Store, StoreError, event, id, passage};
+use crate::{Id, Store, StoreError, event, id, locks, passage};
 
 /// The event of prompts that were removed.
 pub(crate) const COLLECTED: &str = "prompt:collected";
@@ -149,16 +148,20 @@ fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, S
         return Ok(collected);
     }
     let values: [Value<'_>; 2] = [project.key.into(), cut.into()];
-    for (table, key) in [("document", "key"), ("prompt", "key")] {
-        let sql = format!("delete from {table} where {key} in ({oldest})");
-        tx.execute(&sql, &values)?;
+    let ends = format!("select min(o.key), max(o.key) from ({oldest}) o");
+    let ends = tx.query(&ends, &values)?;
+    for table in ["document", "prompt"] {
+        let sql = format!("delete from {table} where key in ({oldest})");
+        let removed = tx.execute(&sql, &values)?;
+        // Whoever finds prompts that do not go would remove them again and again.
+        if table == "prompt" && removed != collected.prompts.len() as u64 {
+            let why =
+                "some of the prompts cannot be removed; `callsheet verify` says what is wrong";
+            return Err(StoreError::damaged(tx.store(), why));
+        }
     }
-    for table in ["prompt_source", "prompt_body"] {
-        let sql = format!(
-            "delete from {table} where not exists (select 1 from prompt p \
-            where p.series = {table}.series and p.key between {table}.first and {table}.last)"
-        );
-        tx.execute(&sql, &[])?;
+    for row in ends {
+        unlink(tx, row.int(0)?, row.int(1)?)?;
     }
     sweep(tx)?;
     let facts = [("ids", json!(collected.prompts))];
@@ -166,6 +169,21 @@ fn collect(tx: &mut dyn Tx, project: &Project, cut: &str) -> Result<Collected, S
     let event = Event::new(COLLECTED, facts, message);
     event::append(tx, project, &[event.into()])?;
     Ok(collected)
+}
+
+/// Removes the links that no prompt has any more, given the first and the last key of those that were removed.
+fn unlink(tx: &mut dyn Tx, first: i64, last: i64) -> Result<(), StoreError> {
+    for table in ["prompt_source", "prompt_body"] {
+        // Each link looks for the next prompt of its series. With `not exists`, PostgreSQL compares all links with all prompts.
+        let next = format!(
+            "select p.key from prompt p where p.series = {table}.series and p.key >= {table}.first order by p.key limit 1"
+        );
+        let sql = format!(
+            "delete from {table} where first <= $2 and last >= $1 and case when ({next}) <= last then 0 else 1 end = 1"
+        );
+        tx.execute(&sql, &[first.into(), last.into()])?;
+    }
+    Ok(())
 }
 
 /// Removes texts that nobody carries, and that no other text is kept against.
@@ -194,7 +212,7 @@ fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
     let [loose, _] = passage::wrong();
     for (table, key) in [("trigram", "rowid"), ("passage", "key")] {
         tx.execute(
-            &format!("delete from {table} where {key} in ({loose})"),
+            &format!("delete from {table} where {key} in (select key from ({loose}) l)"),
             &[],
         )?;
     }

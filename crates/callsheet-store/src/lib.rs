@@ -47,6 +47,7 @@ mod follow;
 mod gc;
 mod id;
 mod location;
+mod locks;
 mod log;
 mod mark;
 mod pack;

@@ -4,7 +4,6 @@
 //! A text that runs from one section into the next is in no section. So the text around each boundary is kept like a
 //! section, with the prompts that have it; it is found exactly, and never ranked.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::db::{Row, Tx, query_in};
@@ -47,26 +46,20 @@ pub(crate) fn around_boundaries<'t>(text: &'t str, sections: &[Range<usize>]) ->
     (0..=sections.len()).filter_map(around).collect()
 }
 
-/// Returns the texts of passages by their keys, without those that are damaged.
-pub(crate) fn texts(tx: &mut dyn Tx, rows: &[Row]) -> Result<BTreeMap<i64, String>, StoreError> {
+/// Returns the texts of passages; nothing for one that is damaged.
+pub(crate) fn texts(tx: &mut dyn Tx, rows: &[Row]) -> Result<Vec<Option<String>>, StoreError> {
     let bodies = rows.iter().map(|row| row.maybe(2, Row::int));
     let bodies = bodies.collect::<Result<Vec<_>, _>>()?;
     let readable = body::readable(tx, &bodies.iter().copied().flatten().collect::<Vec<_>>())?;
-    let mut texts = BTreeMap::new();
-    for (row, body) in rows.iter().zip(bodies) {
-        let text = match body {
-            Some(body) => readable
-                .get(&body)
-                .map(|text| String::from_utf8_lossy(text).into_owned()),
-            None => {
-                let records = records(tx, row)?.into_iter();
-                Some(records.map(|(.., text)| text + "\n").collect())
-            }
+    let read = |(row, body): (&Row, Option<i64>)| {
+        let Some(body) = body else {
+            let records = records(tx, row)?.into_iter();
+            return Ok(Some(records.map(|(.., text)| text + "\n").collect()));
         };
-        let key = row.int(0)?;
-        texts.extend(text.map(|text| (key, text)));
-    }
-    Ok(texts)
+        let text = readable.get(&body);
+        Ok(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+    };
+    rows.iter().zip(bodies).map(read).collect()
 }
 
 /// Returns the records of a passage of a log. One that is damaged is left out, and reported by `verify`.
@@ -75,10 +68,8 @@ pub(crate) fn records(
     row: &Row,
 ) -> Result<Vec<(i64, Stream, String)>, StoreError> {
     let sql = "select seq, stream, bytes, packed from log where run = $1 and seq between $2 and $3 order by seq";
-    let rows = tx.query(
-        sql,
-        &[row.int(4)?.into(), row.int(5)?.into(), row.int(6)?.into()],
-    )?;
+    let values = [row.int(4)?.into(), row.int(5)?.into(), row.int(6)?.into()];
+    let rows = tx.query(sql, &values)?;
     let record = |row: &Row| {
         let text = log::data(row, 2).ok()?;
         Some((
@@ -97,18 +88,14 @@ pub(crate) fn note(
     texts: &[i64],
     ranked: i64,
 ) -> Result<(), StoreError> {
-    query_in(
-        tx,
-        &[project.into()],
-        texts.iter().map(|text| (*text).into()),
-        |list| {
-            format!(
-                "insert into passage (project, body, ranked) select p.key, b.key, {ranked} from project p, body b \
+    let sql = |list: &str| {
+        format!(
+            "insert into passage (project, body, ranked) select p.key, b.key, {ranked} from project p, body b \
             where p.key = $1 and b.key in {list} on conflict do nothing"
-            )
-        },
-    )?;
-    Ok(())
+        )
+    };
+    let texts = texts.iter().map(|text| (*text).into());
+    query_in(tx, &[project.into()], texts, sql).map(|_| ())
 }
 
 /// Makes all passages of a project anew; those of logs are made when they are indexed.
@@ -146,13 +133,16 @@ pub(crate) fn records_left(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i
     Ok(left)
 }
 
-/// Returns queries for the passages that no prompt of their project shows, and for texts that are not a passage and should be.
+/// Returns queries for the passages that no prompt of their project shows, and for texts that are not a passage and should be:
+/// their keys and projects.
 pub(crate) fn wrong() -> [String; 2] {
     let same = "s.project = p.project and s.body = p.body and s.ranked = p.ranked";
     [
         format!(
-            "select p.key from passage p left join ({SHOWN}) s on {same} where p.run is null and s.body is null"
+            "select p.key, p.project from passage p left join ({SHOWN}) s on {same} where p.run is null and s.body is null"
         ),
-        format!("select s.body from ({SHOWN}) s left join passage p on {same} where p.key is null"),
+        format!(
+            "select s.body as key, s.project from ({SHOWN}) s left join passage p on {same} where p.key is null"
+        ),
     ]
 }

@@ -51,6 +51,7 @@ impl RunDirective {
 
 /// A file of a node: how the node names it, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NodeFile {
     /// The name that the node uses.
     pub name: String,

@@ -30,6 +30,7 @@ pub enum ErrorKind {
 
 /// Where in which file an error was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The file as the user would name it.
     pub file: String,
@@ -115,7 +116,7 @@ impl Error {
 
     /// Puts a folder before the file of the place, where a place is known.
     #[must_use]
-    pub fn in_folder(mut self, folder: &str) -> Self {
+    pub(crate) fn in_folder(mut self, folder: &str) -> Self {
         if let Some(place) = &mut self.0.place {
             place.file = format!("{folder}/{}", place.file);
         }

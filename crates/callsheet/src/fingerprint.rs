@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Error, ErrorKind};
@@ -84,8 +85,22 @@ impl Serialize for Fingerprint {
 
 impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        deserializer.deserialize_str(Written)
+    }
+}
+
+/// Reads the text form where it stands: the documents of a seal have very many.
+struct Written;
+
+impl Visitor<'_> for Written {
+    type Value = Fingerprint;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a fingerprint")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Fingerprint, E> {
+        text.parse().map_err(E::custom)
     }
 }
 

@@ -146,7 +146,7 @@ pub mod omission;
 mod outside;
 pub mod package;
 pub mod policy;
-pub mod prepare;
+mod prepare;
 pub mod profile;
 pub mod reading;
 pub mod recipe;
@@ -169,9 +169,7 @@ pub mod trace;
 pub mod workflow;
 
 pub use builder::{MemorySource, PromptBuilder, RuleSource, Stored};
-pub use compose::{
-    Budget, Composition, Draft, Inputs, Message, Options, Prompt, assemble, compose, draft,
-};
+pub use compose::{Budget, Composition, Draft, Inputs, Message, Options, Prompt, compose, draft};
 pub use error::{Error, ErrorKind, Place};
 pub use event::Event;
 pub use fingerprint::Fingerprint;

@@ -27,6 +27,7 @@ pub const ENGINE: &str = env!("CARGO_PKG_VERSION");
 
 /// The record of a composition: every section's fingerprint, source and size, and what gave way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Manifest {
     /// The name and version of this shape.
     pub schema: Cow<'static, str>,
@@ -69,6 +70,7 @@ pub struct Manifest {
 
 /// Which recipe made a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RecipeRecord {
     /// The name.
     pub name: String,
@@ -78,6 +80,7 @@ pub struct RecipeRecord {
 
 /// What a prompt might cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BudgetRecord {
     /// The bytes, where they were limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +92,7 @@ pub struct BudgetRecord {
 
 /// A section in the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SectionRecord {
     /// The layer it fills.
     pub layer: String,

@@ -114,6 +114,7 @@ impl Reason {
 /// Why the disk gave no text for a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The reason.
     pub reason: Reason,
@@ -167,6 +168,7 @@ impl Refusal {
 
 /// Something that was asked for and is not in the prompt, wholly or in part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Omission {
     /// The layer that asked for it.
     pub layer: String,

@@ -50,6 +50,7 @@ struct Content {
 
 /// Where a byte of a prompt is, as people count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Position {
     /// The message, counted from 1, where the prompt is a list of them.
     pub message: Option<usize>,

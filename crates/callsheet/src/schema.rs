@@ -185,6 +185,7 @@ impl Schema {
 
 /// One thing in which a document does not fit a schema.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Misfit {
     /// The JSON pointer to the value.
     pub instance_path: String,

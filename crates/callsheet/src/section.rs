@@ -79,6 +79,7 @@ pub enum Priority {
 
 /// One resolved piece of text in a layer.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Section {
     /// The layer it fills.
     pub layer: String,

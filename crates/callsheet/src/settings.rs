@@ -91,6 +91,7 @@ pub struct PromptSettings {
 /// The layout of a sprint's files.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Paths {
     /// The directory of story files.
     pub implementation_artifacts: Option<String>,
@@ -103,6 +104,7 @@ pub struct Paths {
 /// What runs may not touch, in any task of any profile.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Scope {
     /// Patterns of paths.
     pub default_exclude: Vec<String>,

@@ -18,6 +18,7 @@ pub(crate) const SCHEMA: &str = "callsheet.source_map/1";
 
 /// Some consecutive bytes of a prompt with one provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MapSpan {
     /// The first byte in the prompt.
     pub start: usize,
@@ -62,6 +63,7 @@ pub struct SourceMap {
 
 /// Where a section stands in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SectionPlace {
     /// Its byte range with its frame.
     pub framed: Range<usize>,

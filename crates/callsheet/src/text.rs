@@ -6,7 +6,7 @@ use unicode_case_mapping::to_titlecase;
 /// Tells whether Python's `str.strip` would remove the character.
 ///
 /// Unicode white space plus the four separators U+001C to U+001F, which Rust does not count.
-pub fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
@@ -16,7 +16,7 @@ pub fn strip(text: &str) -> &str {
 }
 
 /// Returns the text with `&`, `<` and `>` as XML has them; quotes stay.
-pub fn xml_escaped(text: &str) -> String {
+pub(crate) fn xml_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (at, mark) in text.match_indices(['&', '<', '>']) {

@@ -36,6 +36,7 @@ pub enum OriginKind {
 
 /// The thing a text came from, and the fingerprint of that whole thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Origin {
     /// What kind of thing it is.
     pub kind: OriginKind,
@@ -107,6 +108,7 @@ pub enum Transform {
 
 /// Where a span points to in its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Link {
     /// The thing the bytes came from.
     pub origin: Arc<Origin>,
@@ -120,6 +122,7 @@ pub struct Link {
 
 /// Some consecutive bytes of a text with one provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Span {
     /// The byte range in the text.
     pub range: Range<usize>,
@@ -327,7 +330,7 @@ impl Traced {
 
     /// Returns the text as part of a JSON string, without the quotes around it.
     #[must_use]
-    pub fn json_escaped(&self) -> Self {
+    pub(crate) fn json_escaped(&self) -> Self {
         let mut out = Self::with_capacity(self.text.len() + self.text.len() / 16);
         for span in &self.spans {
             let escaped = crate::text::json_escaped(&self.text[span.range.clone()]);
@@ -346,7 +349,7 @@ impl Traced {
 
     /// Returns the text with `&`, `<` and `>` as XML has them; quotes stay.
     #[must_use]
-    pub fn xml_escaped(&self) -> Self {
+    pub(crate) fn xml_escaped(&self) -> Self {
         let mut out = Self::with_capacity(self.text.len() + self.text.len() / 16);
         for span in &self.spans {
             let text = &self.text[span.range.clone()];
@@ -415,12 +418,12 @@ impl Traced {
     }
 
     /// Tells whether there is nothing but white space.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         crate::text::strip(&self.text).is_empty()
     }
 
     /// Returns the text and its spans.
-    pub fn into_parts(self) -> (String, Vec<Span>) {
+    pub(crate) fn into_parts(self) -> (String, Vec<Span>) {
         (self.text, self.spans)
     }
 }

@@ -18,19 +18,20 @@ mod fill;
 pub use fill::{Filled, fill};
 
 /// The number of bytes a resolved value may have.
-pub const VALUE_LIMIT: usize = 64 * 1024;
+pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
 
 /// The number of bytes all resolved values together may have.
-pub const TOTAL_LIMIT: usize = 16 * 1024 * 1024;
+pub(crate) const TOTAL_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The number of keys that may refer to each other in a row.
-pub const CHAIN_LIMIT: usize = 64;
+pub(crate) const CHAIN_LIMIT: usize = 64;
 
 /// The number of bytes a dotted path may have: nested keys repeat the names above them.
 const PATH_LIMIT: usize = 1024;
 
 /// What a workflow file says once its variables are resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Resolved {
     /// The values in file order, nested keys and list items by their dotted path.
     pub values: Vec<(String, String)>,
@@ -46,6 +47,7 @@ pub struct Resolved {
 
 /// A name that has no value yet, because only a run has one for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Open {
     /// The name.
     pub name: String,
@@ -59,6 +61,7 @@ pub struct Open {
 
 /// Something that could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Problem {
     /// The dotted path of the key whose text it is in.
     pub key: String,

@@ -157,7 +157,12 @@ fn composed(group: &str, case: &Case, root: &Path) -> Result<Composition, Error>
     let drafted = draft(recipe, &case.input, plain, &options);
     check_draft(drafted.as_ref(), composition.as_ref());
     let composition = composition?;
-    let seal = Seal::of(&composition, recipe, &case.input, &inputs, &options)?;
+    let (seal, parsed) = Seal::with_parsed(&composition, recipe, &case.input, &inputs, &options)?;
+    assert_eq!(
+        seal.parsed()?,
+        parsed,
+        "the documents are what they were written from"
+    );
     check_seal(&seal, &composition);
     Ok(composition)
 }

@@ -3,11 +3,6 @@
 //! It is that of `scripts/axe`, whose file is in `CALLSHEET_TEST_AXE`. Without it, a line says that this is skipped, which is a
 //! failure where `CI` is set.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a harness that cannot read its rules has nothing to test"
-)]
-
 use serde_json::Value;
 
 use crate::project::skip;

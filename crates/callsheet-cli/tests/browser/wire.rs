@@ -14,7 +14,7 @@ use tungstenite::{Message, WebSocket, client};
 /// Far more than any command needs.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A connection over which the Chrome DevTools Protocol is spoken.
+/// A connection over which the `DevTools` protocol of Chrome is spoken.
 pub(crate) struct Wire {
     socket: WebSocket<TcpStream>,
     /// The number of the last command.

@@ -198,7 +198,7 @@ fn which_prompts_carried_a_text() {
     assert_eq!(
         carried("x needle in the hay y"),
         [2],
-        "across pieces of the index"
+        "across passages of the index"
     );
     assert_eq!(carried(&long[..1000]), [2]);
     assert_eq!(

@@ -201,7 +201,7 @@ fn logs_of_runs_are_found_beside_prompts() {
     exit: 1
     --- stdout
     the index of run [ID1]: it does not hold what it should
-    the search index: it does not have what the texts say; `callsheet reindex` makes it anew
+    the search index of project .: it does not have what the texts say; `callsheet reindex` makes it anew
     --- stderr
     4 events, 1 project, 1 prompt, 3 records, 1 run, 6 texts checked: 2 things not as sealed
     ");

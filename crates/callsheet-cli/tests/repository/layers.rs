@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::assert_none;
-use crate::tree::root;
+use crate::tree::{files, root, word_at};
 
 /// A crate, and those of ours that it may use.
 const LAYERS: [(&str, &[&str]); 6] = [
@@ -169,4 +169,23 @@ fn a_wrong_arrow_is_named() {
             "callsheet-utils has no place in LAYERS",
         ]
     );
+}
+
+/// What finds texts and what keeps prompts are apart; both use `passage.rs` and `locks.rs`.
+#[test]
+fn search_and_prompt_do_not_use_each_other() {
+    let files = files();
+    let uses = |module: &str, other: &str| {
+        let folder = format!("crates/callsheet-store/src/{module}/");
+        let within = files.iter().filter(|file| file.path.starts_with(&folder));
+        assert!(within.clone().count() > 3, "{folder}");
+        let statements = within.flat_map(|file| file.text.split(';'));
+        let imports = statements.filter_map(|one| Some(one.split_once("use crate::")?.1));
+        let imports = imports.filter(|one| word_at(one, other).is_some());
+        imports
+            .map(|one| format!("{folder} must not use {one}"))
+            .collect::<Vec<_>>()
+    };
+    assert_none(&uses("search", "prompt"));
+    assert_none(&uses("prompt", "search"));
 }

@@ -2,6 +2,7 @@
 //!
 //! Every rule is a pure function from text to complaints, tried on a bad example, and then on the real files.
 
+mod face;
 mod layers;
 mod printing;
 mod purity;

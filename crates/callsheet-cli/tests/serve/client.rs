@@ -263,7 +263,7 @@ impl Socket {
         match u16::try_from(bytes.len()).unwrap() {
             length @ 0..126 => frame.push(0x80 | u8::try_from(length).unwrap()),
             length => {
-                frame.push(0x80 | 126);
+                frame.push(0xfe);
                 frame.extend(length.to_be_bytes());
             }
         }

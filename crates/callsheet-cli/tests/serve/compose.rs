@@ -115,16 +115,12 @@ fn recipes_come_with_their_schemas_and_samples() {
 }
 
 #[test]
-fn sealed_prompts_are_told_byte_by_byte() {
+fn sealed_prompts_are_listed_in_pages() {
     let project = demo();
     let served = Served::start(&project);
     let prompts = served.get("/api/prompts?limit=2").expect(200);
     assert_eq!(prompts["pagination"]["has_more"], true);
     let id = prompts["data"][0]["id"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    let other = prompts["data"][1]["id"]
         .as_str()
         .unwrap_or_default()
         .to_owned();
@@ -144,7 +140,25 @@ fn sealed_prompts_are_told_byte_by_byte() {
         .get(&format!("/api/prompts?recipe={recipe}"))
         .expect(200);
     assert_eq!(same["data"][0]["id"], json!(id));
+}
 
+/// Returns the ids of the two newest prompts.
+fn newest(served: &Served) -> (String, String) {
+    let prompts = served.get("/api/prompts?limit=2").expect(200);
+    let of = |nth: usize| {
+        prompts["data"][nth]["id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    (of(0), of(1))
+}
+
+#[test]
+fn sealed_prompts_are_told_byte_by_byte() {
+    let project = demo();
+    let served = Served::start(&project);
+    let (id, other) = newest(&served);
     let text = served.get(&format!("/api/prompts/{id}/text"));
     assert_eq!(
         text.header("content-type"),

@@ -37,7 +37,7 @@ fn what_others_store_appears(project: &Project) {
         "{wire}"
     );
     let mut ids = vec![event.id];
-    while !all_named(&mut ids, all.next(), "two") {}
+    while !all_named(&mut ids, &all.next(), "two") {}
     // Each client gets all of them.
     assert_eq!(other.next(), event);
     let last = ids.last().copied().flatten();
@@ -59,7 +59,7 @@ fn what_others_store_appears(project: &Project) {
 }
 
 /// Notes the number of an event, and tells whether it is about a task of this title.
-fn all_named(ids: &mut Vec<Option<i64>>, event: crate::client::Event, title: &str) -> bool {
+fn all_named(ids: &mut Vec<Option<i64>>, event: &crate::client::Event, title: &str) -> bool {
     ids.push(event.id);
     event.data.contains(title)
 }

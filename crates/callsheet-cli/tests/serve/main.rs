@@ -1,4 +1,4 @@
-//! `serve` from the outside: the real program, asked over HTTP by whoever may and by whoever may not.
+//! The server from the outside: the real program, asked over HTTP by whoever may and by whoever may not.
 
 #[path = "../cli/project.rs"]
 #[expect(dead_code, reason = "other tests use what these do not")]

@@ -1,5 +1,7 @@
 //! Agent profiles and runners: read, made, changed and deleted, and nothing outside of their directory.
 
+#![expect(clippy::unwrap_used, reason = "what a test cannot read fails it")]
+
 use serde_json::json;
 
 use crate::api::desk;

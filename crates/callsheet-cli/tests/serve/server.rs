@@ -14,7 +14,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::client::Response;
 use crate::desk::{Desk, wait_for};
+use crate::openapi::check;
 use crate::project::Run;
 
 /// Far more than any answer needs.
@@ -184,7 +186,18 @@ impl Server {
             headers.push(("Content-Type", "application/json"));
         }
         let body = body.map(ToString::to_string).unwrap_or_default();
-        self.request((method, target), &headers, &body)
+        let answer = self.request((method, target), &headers, &body);
+        let told = || {
+            self.request(("GET", "/openapi.json"), &headers[..1], "")
+                .json()
+        };
+        let response = Response {
+            status: answer.status,
+            headers: answer.headers.clone(),
+            body: answer.body.clone().into_bytes(),
+        };
+        check(told, method, target, &response);
+        answer
     }
 
     #[track_caller]

@@ -288,6 +288,11 @@ fn the_board_and_the_stories_are_told() {
         served.get("/api/orchestrator-status").expect(200),
         json!({"activities": ["one"], "raw": "# Log\n\n one\n"})
     );
+    let file = served.get("/sprint-status.yaml");
+    assert_eq!(file.text(), project.read(BOARD));
+    assert_eq!(file.header("cache-control"), Some("no-cache"));
+    assert_eq!(served.get("/orchestrator.md").text(), "# Log\n\n one\n");
+    assert_eq!(served.get("/sprint-runner.csv").error(404).0, "NOT_FOUND");
     let descriptions = served.get("/story-descriptions.json").expect(200);
     assert!(
         descriptions["2-2-share-the-list"].is_string(),

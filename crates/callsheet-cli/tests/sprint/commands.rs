@@ -492,6 +492,45 @@ fn while_a_sprint_runs() {
 }
 
 #[test]
+fn a_batch_that_was_cut_off_is_ended_where_somebody_says_so() {
+    let (desk, mut running) = busy();
+    let project = &desk.project;
+    let show = |words: &[&str]| project.callsheet(&[&["sprint"], words].concat());
+    running.kill().unwrap();
+    running.wait().unwrap();
+    insta::assert_snapshot!(show(&["stop", "--clean"]), @"
+    exit: 0
+    --- stdout
+    stopped: batch [ID1] was cut off, and is over now
+    ");
+    insta::assert_snapshot!(show(&["stop", "--clean"]), @"
+    exit: 0
+    --- stdout
+    idle: no batch is running
+    ");
+    insta::assert_snapshot!(show(&["batches"]), @"
+    exit: 0
+    --- stdout
+    BATCH           STARTED               STATUS   CYCLES  DONE
+    [ID1]  [TIME]  stopped       0   0/2
+    ");
+    let events = project.run(&["events", "--json"]).text();
+    let ends = events.lines().filter(|line| line.contains("\"batch:end\""));
+    assert_eq!(ends.count(), 1, "{events}");
+
+    // Another batch takes up what it has left.
+    fs::remove_file(project.path("began")).unwrap();
+    let mut running = begin(&desk);
+    assert_eq!(project.run(&["sprint", "stop", "--cancel"]).code(), Some(0));
+    assert_eq!(running.wait().unwrap().code(), Some(1));
+    let batches = project.run(&["sprint", "batches", "--json"]).json();
+    assert_eq!(batches["total"], 2);
+    let verified = project.run(&["verify"]);
+    assert_eq!(verified.code(), Some(0), "{}", verified.text());
+    desk.assert_clean();
+}
+
+#[test]
 fn after_a_sprint_was_cut_off() {
     let (desk, mut running) = busy();
     let project = &desk.project;

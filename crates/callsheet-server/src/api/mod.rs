@@ -12,13 +12,16 @@ mod orchestrator;
 mod profiles;
 mod projects;
 mod prompts;
+mod run_prompts;
 mod runners;
 mod runs;
 mod settings;
+mod sprint_files;
 mod stories;
 mod tasks;
 
 use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -52,6 +55,37 @@ pub(crate) fn document() -> Document {
     document
 }
 
+/// Returns the whole document, with the errors that every endpoint can answer with: no token, a token that may only read, and
+/// a request that cannot be read.
+pub(crate) fn completed(document: &Document) -> Value {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
+    for (method, operation) in operations {
+        let takes = |part: &str| operation.get(part).is_some();
+        let mut errors = vec![("401", "No token")];
+        if takes("parameters") || takes("requestBody") {
+            errors.push(("400", "The request is wrong"));
+        }
+        if !matches!(method.as_str(), "get" | "head") {
+            errors.push(("403", "The token may only read"));
+        }
+        let Some(responses) = operation["responses"].as_object_mut() else {
+            continue;
+        };
+        for (status, description) in errors {
+            responses.entry(status).or_insert_with(|| {
+                let schema = json!({"$ref": "#/components/schemas/ErrorBody"});
+                json!({
+                    "description": description,
+                    "content": {"application/json": {"schema": schema}},
+                })
+            });
+        }
+    }
+    document
+}
+
 /// Returns all routes of the interface.
 pub(crate) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
@@ -59,11 +93,13 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(checks::routes())
         .merge(compose::routes())
         .merge(files::routes())
+        .merge(sprint_files::routes())
         .merge(logs::routes())
         .merge(orchestrator::routes())
         .merge(profiles::routes())
         .merge(projects::routes())
         .merge(prompts::routes())
+        .merge(run_prompts::routes())
         .merge(runners::routes())
         .merge(runs::routes())
         .merge(settings::routes())

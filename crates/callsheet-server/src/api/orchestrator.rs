@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::answer::{Answer, data};
-use crate::error::{ApiError, Code, ErrorBody};
+use crate::error::{ApiError, ErrorBody};
 use crate::extract::{self, Path};
 use crate::program::Ended;
 use crate::server::Server;
@@ -140,14 +140,14 @@ async fn start(State(server): State<Server>, body: Bytes) -> Result<Json<Started
 async fn begun(server: &Server) -> Result<(), ApiError> {
     let until = Instant::now() + BEGINNING;
     while Instant::now() < until {
-        if let Some(code) = server.program.ended(SPRINT) {
+        if let Some(status) = server.program.ended(SPRINT) {
             let said = server.blocking(|site| {
                 let said = std::fs::read(site.home.join(SAID)).unwrap_or_default();
                 Ok(String::from_utf8_lossy(&said).into_owned())
             });
             let said = said.await?;
             // A batch that is over at once has done what there was to do.
-            return match code {
+            return match status.code() {
                 Some(0 | 1) => Ok(()),
                 code => Err(not_begun(&Ended {
                     code,
@@ -169,7 +169,7 @@ async fn begun(server: &Server) -> Result<(), ApiError> {
 fn not_begun(ended: &Ended) -> ApiError {
     let error = ended.error();
     if error.status() == StatusCode::BAD_REQUEST {
-        error.with_code(Code::PreconditionFailed)
+        error.into_conflict().into_precondition()
     } else {
         error
     }
@@ -247,7 +247,8 @@ async fn stop(
         Some(false) => Some("--drain"),
         None => None,
     };
-    let args: Vec<&str> = ["sprint", "stop"].into_iter().chain(how).collect();
+    let args = ["sprint", "stop", "--clean"].into_iter().chain(how);
+    let args: Vec<&str> = args.collect();
     let document = server.program.ask(&args, None).await?;
     let status = document["status"].as_str().unwrap_or_default().to_owned();
     match status.as_str() {

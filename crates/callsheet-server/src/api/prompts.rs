@@ -28,18 +28,12 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
         .routes(routes!(cache))
         .routes(routes!(diff))
         .routes(routes!(why))
-        .routes(routes!(run_prompt))
-        .routes(routes!(run_text))
-        .routes(routes!(run_manifest))
-        .routes(routes!(run_source_map))
-        .routes(routes!(run_cache))
-        .routes(routes!(run_diff))
         .routes(routes!(search))
 }
 
 /// A sealed prompt, as lists show it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-struct PromptRow {
+pub(super) struct PromptRow {
     /// Its id.
     id: String,
     /// When it was sealed, in milliseconds since 1970.
@@ -72,7 +66,7 @@ impl From<&SealedPrompt> for PromptRow {
 
 /// A sealed prompt with its text and sections.
 #[derive(Debug, Serialize, ToSchema)]
-struct PromptDetail {
+pub(super) struct PromptDetail {
     #[serde(flatten)]
     prompt: PromptRow,
     /// The exact text.
@@ -165,13 +159,13 @@ fn is_template(path: &str, wanted: &str) -> bool {
 }
 
 /// Finds a prompt by its id, or the beginning of it.
-async fn sealed(server: &Server, id: &str) -> Result<SealedPrompt, ApiError> {
+pub(super) async fn sealed(server: &Server, id: &str) -> Result<SealedPrompt, ApiError> {
     let (store, project) = (&server.site.store, &server.site.project);
     Ok(store.prompt(project, id).await?)
 }
 
 /// Finds the prompt of a run.
-async fn of_run(server: &Server, id: &str) -> Result<SealedPrompt, ApiError> {
+pub(super) async fn of_run(server: &Server, id: &str) -> Result<SealedPrompt, ApiError> {
     let (store, project) = (&server.site.store, &server.site.project);
     let run = store.run(project, id).await?;
     Ok(store.prompt(project, run.prompt.as_str()).await?)
@@ -183,7 +177,7 @@ async fn explained(server: &Server, prompt: &SealedPrompt) -> Result<Explained, 
     server.blocking(move |_| Ok(seal.explained()?)).await
 }
 
-async fn detail(server: &Server, prompt: &SealedPrompt) -> Answer<PromptDetail> {
+pub(super) async fn detail(server: &Server, prompt: &SealedPrompt) -> Answer<PromptDetail> {
     let Explained { text, manifest, .. } = explained(server, prompt).await?;
     Ok(data(PromptDetail {
         prompt: prompt.into(),
@@ -194,19 +188,19 @@ async fn detail(server: &Server, prompt: &SealedPrompt) -> Answer<PromptDetail> 
 }
 
 /// The exact bytes of a prompt.
-type Exact = ([(HeaderName, &'static str); 1], String);
+pub(super) type Exact = ([(HeaderName, &'static str); 1], String);
 
-async fn exact(server: &Server, prompt: &SealedPrompt) -> Result<Exact, ApiError> {
+pub(super) async fn exact(server: &Server, prompt: &SealedPrompt) -> Result<Exact, ApiError> {
     let Explained { text, .. } = explained(server, prompt).await?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text))
 }
 
-async fn manifest_of(server: &Server, prompt: &SealedPrompt) -> Answer<Value> {
+pub(super) async fn manifest_of(server: &Server, prompt: &SealedPrompt) -> Answer<Value> {
     let Explained { manifest, .. } = explained(server, prompt).await?;
     Ok(data(json!(manifest)))
 }
 
-async fn map_of(server: &Server, prompt: &SealedPrompt) -> Answer<Value> {
+pub(super) async fn map_of(server: &Server, prompt: &SealedPrompt) -> Answer<Value> {
     let Explained { source_map, .. } = explained(server, prompt).await?;
     Ok(data(json!(source_map)))
 }
@@ -214,12 +208,12 @@ async fn map_of(server: &Server, prompt: &SealedPrompt) -> Answer<Value> {
 /// What a prompt is compared with.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct Other {
+pub(super) struct Other {
     /// A prompt that comes before or after it, or the run of one.
     other: Option<String>,
 }
 
-async fn plan(server: &Server, prompt: &SealedPrompt, other: &Other) -> Answer<Value> {
+pub(super) async fn plan(server: &Server, prompt: &SealedPrompt, other: &Other) -> Answer<Value> {
     let other = match &other.other {
         Some(other) => Some(any(server, other).await?.id.to_string()),
         None => None,
@@ -230,7 +224,11 @@ async fn plan(server: &Server, prompt: &SealedPrompt, other: &Other) -> Answer<V
     Ok(data(server.program.ask(&args, None).await?))
 }
 
-async fn compared(server: &Server, one: &SealedPrompt, other: &SealedPrompt) -> Answer<Value> {
+pub(super) async fn compared(
+    server: &Server,
+    one: &SealedPrompt,
+    other: &SealedPrompt,
+) -> Answer<Value> {
     let (one, other) = (one.id.to_string(), other.id.to_string());
     let args = ["diff", "--", &one, &other];
     Ok(data(server.program.ask(&args, None).await?))
@@ -372,99 +370,6 @@ async fn why(
     let id = sealed(&server, &id).await?.id.to_string();
     let args = ["why", &what, "--", &id];
     Ok(data(server.program.ask(&args, None).await?))
-}
-
-/// Shows the prompt of a run with its text and sections
-#[utoipa::path(get, path = "/api/runs/{id}/prompt", tag = "prompts",
-    params(("id" = String, Path, description = "The id of a run, or the beginning of it")),
-    responses(
-        (status = 200, description = "The prompt", body = Data<PromptDetail>),
-        (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_prompt(State(server): State<Server>, Path(id): Path<String>) -> Answer<PromptDetail> {
-    detail(&server, &of_run(&server, &id).await?).await
-}
-
-/// Hands over the exact bytes of the prompt of a run
-#[utoipa::path(get, path = "/api/runs/{id}/prompt/text", tag = "prompts",
-    params(("id" = String, Path, description = "The id of a run, or the beginning of it")),
-    responses(
-        (status = 200, description = "The bytes", content_type = "text/plain", body = String),
-        (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_text(State(server): State<Server>, Path(id): Path<String>) -> Result<Exact, ApiError> {
-    exact(&server, &of_run(&server, &id).await?).await
-}
-
-/// Shows the record of how the prompt of a run was composed
-#[utoipa::path(get, path = "/api/runs/{id}/manifest", tag = "prompts",
-    params(("id" = String, Path, description = "The id of a run, or the beginning of it")),
-    responses(
-        (status = 200, description = "The manifest", body = Data<Value>),
-        (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_manifest(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
-    manifest_of(&server, &of_run(&server, &id).await?).await
-}
-
-/// Shows where every byte of the prompt of a run comes from
-#[utoipa::path(get, path = "/api/runs/{id}/source-map", tag = "prompts",
-    params(("id" = String, Path, description = "The id of a run, or the beginning of it")),
-    responses(
-        (status = 200, description = "The source map", body = Data<Value>),
-        (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_source_map(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
-    map_of(&server, &of_run(&server, &id).await?).await
-}
-
-/// Tells what a provider's cache keeps of the prompt of a run
-#[utoipa::path(get, path = "/api/runs/{id}/cache", tag = "prompts",
-    params(("id" = String, Path, description = "The id of a run, or the beginning of it"), Other),
-    responses(
-        (status = 200, description = "The plan", body = Data<Value>),
-        (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_cache(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    Query(other): Query<Other>,
-) -> Answer<Value> {
-    plan(&server, &of_run(&server, &id).await?, &other).await
-}
-
-/// Compares the prompts of two runs: by section, then by line
-#[utoipa::path(get, path = "/api/runs/{id}/diff/{other}", tag = "prompts",
-    params(
-        ("id" = String, Path, description = "The id of a run, or the beginning of it"),
-        ("other" = String, Path, description = "The id of another run, or of a prompt"),
-    ),
-    responses(
-        (status = 200, description = "What differs", body = Data<Value>),
-        (status = 400, description = "An id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-    ))]
-async fn run_diff(
-    State(server): State<Server>,
-    Path((id, other)): Path<(String, String)>,
-) -> Answer<Value> {
-    let one = of_run(&server, &id).await?;
-    let other = match of_run(&server, &other).await {
-        Err(error) if error.is_missing() => sealed(&server, &other).await?,
-        found => found?,
-    };
-    compared(&server, &one, &other).await
 }
 
 /// What is searched for.

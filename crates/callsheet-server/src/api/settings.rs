@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(of("[]"), "Invalid JSON body");
         assert_eq!(of("{"), "Invalid JSON body");
         assert_eq!(of(r#"{"x": 1}"#), "`x` is not a setting");
-        for value in ["true", "\"3\"", "null", "1.0", "1e2", "[1]"] {
+        for value in ["true", "\"3\"", "null", "1.0", "1e+2", "[1]"] {
             assert_eq!(
                 of(&format!("{{\"haiku_after_review\": {value}}}")),
                 format!("`haiku_after_review` is {value}; it has to be a whole number")

@@ -18,7 +18,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) seq: i64,
-    pub(crate) kind: String,
     pub(crate) run: Option<Id>,
     /// `{"id", "seq", "type", "payload", "timestamp"}`, and `"run"` where it has one.
     pub(crate) json: Bytes,
@@ -29,7 +28,6 @@ impl Frame {
         let wire = wire(event);
         Self {
             seq: event.seq,
-            kind: event.event.kind.clone(),
             run: event.run,
             json: wire.to_string().into(),
         }

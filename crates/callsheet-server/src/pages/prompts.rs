@@ -1,6 +1,8 @@
 //! Prompts: what was sealed, and one of them byte by byte.
 
+mod content;
 mod inspector;
+mod parts;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;

@@ -1,12 +1,13 @@
 //! How things look in pages: times, sizes, money, and text from outside that must not fool anybody.
 
+use minijinja::Environment;
 use minijinja::value::Value;
-use minijinja::{Environment, Error};
 
 /// Adds the filters that templates use.
 pub(super) fn add_to(templates: &mut Environment<'static>) {
     templates.add_filter("age", |at: i64| age(now() - at));
     templates.add_filter("span", age);
+    templates.add_filter("took", crate::view::stream::span);
     templates.add_filter("took", took);
     templates.add_filter("clock", |at: i64| written(at, "%H:%M"));
     templates.add_filter("second", |at: i64| written(at, "%H:%M:%S"));
@@ -123,7 +124,7 @@ pub(super) fn tokens(number: i64) -> String {
 }
 
 /// Returns text from outside as HTML, with characters that cannot be seen or that turn the direction spelled out.
-fn visible(text: &Value) -> Result<Value, Error> {
+fn visible(text: &Value) -> Value {
     let text = text.to_string();
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
@@ -142,7 +143,7 @@ fn visible(text: &Value) -> Result<Value, Error> {
             c => html.push(c),
         }
     }
-    Ok(Value::from_safe_string(html))
+    Value::from_safe_string(html)
 }
 
 /// Tells whether a character is not seen, or changes how others are.
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn text_from_outside_hides_nothing() {
-        let shown = visible(&Value::from("<b>\u{202e}fdp.exe\u{1b}[31m\n\"")).unwrap();
+        let shown = visible(&Value::from("<b>\u{202e}fdp.exe\u{1b}[31m\n\""));
         let expected = "&lt;b&gt;<span class=\"ctl\">U+202E</span>fdp.exe<span class=\"ctl\">ESC</span>[31m\n&quot;";
         assert_eq!(shown.to_string(), expected);
         assert!(shown.is_safe());

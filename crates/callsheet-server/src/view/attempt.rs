@@ -118,12 +118,15 @@ fn title(document: &Value, phase: Option<&str>, stories: &[String]) -> String {
         (Some(phase), stories) => format!("{} {phase}{attempt}", stories.join(", ")),
         (None, _) => {
             let runner = document["runner"].as_str().unwrap_or("agent");
-            let kind = match document["kind"].as_str() {
-                Some("retry") => "Retry",
-                Some("continue") => "Continuation",
-                _ => "Run",
-            };
-            format!("{kind} with {runner}")
+            let named = document["title"].as_str();
+            match (named, document["kind"].as_str()) {
+                (Some(title), Some("retry")) => format!("{title}, retry"),
+                (Some(title), Some("continue")) => format!("{title}, continued"),
+                (Some(title), _) => title.to_owned(),
+                (None, Some("retry")) => format!("Retry with {runner}"),
+                (None, Some("continue")) => format!("Continuation with {runner}"),
+                (None, _) => format!("Run with {runner}"),
+            }
         }
     }
 }
@@ -148,7 +151,7 @@ fn verdict(run: &Run, document: &Value) -> (String, &'static str, &'static str) 
 }
 
 /// Returns a check as a mark.
-fn light(check: &Value) -> Light {
+pub(crate) fn light(check: &Value) -> Light {
     let status = check["status"].as_str().unwrap_or("pending");
     let (shape, tone) = match status {
         "passed" => ("pass", "pass-c"),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callsheet::cache::{self, CachePlan, Side};
+use callsheet::manifest::SectionRecord;
 use callsheet::recipe::Recipe;
 use callsheet::tokens::Encoding;
 use callsheet::{Manifest, Omission, Priority, Reason, Seal, SourceMap};
@@ -87,6 +88,18 @@ pub(crate) struct Lost {
     pub(crate) loss: bool,
 }
 
+impl Entry {
+    /// Returns what of it is not in the prompt.
+    pub(crate) fn lost(&self) -> Option<&Lost> {
+        self.cut.as_ref().or(self.omitted.as_ref())
+    }
+
+    /// Tells whether it gave way to a budget.
+    pub(crate) fn gave_way(&self) -> bool {
+        self.lost().is_some_and(|lost| lost.over_budget)
+    }
+}
+
 /// Prompts that were opened lately.
 #[derive(Default)]
 pub(crate) struct Shelf(Mutex<VecDeque<Arc<Opened>>>);
@@ -141,7 +154,12 @@ impl Opened {
             manifest.count(encoding, &text);
         }
         let recipe = seal.inputs().and_then(|inputs| inputs.recipe()).ok();
-        let entries = entries(&manifest, recipe.as_ref());
+        let entries = entries(
+            &manifest.sections,
+            &manifest.omissions,
+            manifest.bytes,
+            recipe.as_ref(),
+        );
         let side = Side {
             text: text.clone(),
             own: false,
@@ -155,7 +173,13 @@ impl Opened {
         let document = seal.document()?;
         let tools = document["tools"].as_array().cloned().unwrap_or_default();
         let plan = cache::plan(&side, None, Some(encoding));
-        let script = Script::new(&text, &map, &manifest, &entries, plan.prefix.bytes);
+        let script = Script::new(
+            &text,
+            &map.spans,
+            &manifest.sections,
+            &entries,
+            plan.prefix.bytes,
+        );
         Ok(Self {
             layers: recipe.map_or(0, |recipe| recipe.layers.len()),
             sealed,
@@ -185,11 +209,16 @@ impl Opened {
 }
 
 /// Returns the sections of a manifest, and what gave way in its place, with their numbers.
-pub(crate) fn entries(manifest: &Manifest, recipe: Option<&Recipe>) -> Vec<Entry> {
+pub(crate) fn entries(
+    sections: &[SectionRecord],
+    omissions: &[Omission],
+    bytes: usize,
+    recipe: Option<&Recipe>,
+) -> Vec<Entry> {
     let mut order: Vec<&str> = Vec::new();
     let known = recipe.iter().flat_map(|recipe| &recipe.layers);
     order.extend(known.map(|layer| layer.name.as_str()));
-    for section in &manifest.sections {
+    for section in sections {
         if !order.contains(&section.layer.as_str()) {
             order.push(&section.layer);
         }
@@ -201,8 +230,8 @@ pub(crate) fn entries(manifest: &Manifest, recipe: Option<&Recipe>) -> Vec<Entry
             .map(|at| at + 1)
     };
     let mut all: Vec<Entry> = Vec::new();
-    let whole = manifest.bytes.max(1);
-    for (at, section) in manifest.sections.iter().enumerate() {
+    let whole = bytes.max(1);
+    for (at, section) in sections.iter().enumerate() {
         let layer_no = number(&section.layer).unwrap_or(order.len() + 1);
         all.push(Entry {
             no: String::new(),
@@ -229,7 +258,7 @@ pub(crate) fn entries(manifest: &Manifest, recipe: Option<&Recipe>) -> Vec<Entry
             section: Some(at),
         });
     }
-    for omission in &manifest.omissions {
+    for omission in omissions {
         add_lost(&mut all, omission, recipe, &number);
     }
     give_numbers(&mut all);
@@ -381,6 +410,6 @@ mod tests {
         assert_eq!(title("story", "story"), "story");
         assert_eq!(title("files", "src/a.rs"), "a.rs");
         assert_eq!(shown_source("file:src/a.rs"), "src/a.rs");
-        assert_eq!(percent(1, 3), 33.333);
+        assert_eq!(percent(1, 3).to_string(), "33.333");
     }
 }

@@ -7,6 +7,7 @@ use callsheet_store::{EventFilter, Run, RunState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attempt::{Light, light};
 use super::changes::{Change, between};
 use super::takes::Take;
 use crate::error::ApiError;
@@ -50,6 +51,34 @@ pub(crate) struct File {
     pub(crate) approval: Option<String>,
     /// The attempt before this one that did the same.
     pub(crate) also: Option<usize>,
+}
+
+/// A check and what came of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Check {
+    pub(crate) light: Light,
+    /// The end of what it printed.
+    pub(crate) output: Option<String>,
+    pub(crate) exit: Option<i64>,
+    pub(crate) took: Option<i64>,
+    pub(crate) tree: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) required: bool,
+}
+
+/// What else is known of a run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Known {
+    pub(crate) task: Option<String>,
+    pub(crate) branch: Option<String>,
+    pub(crate) start_head: Option<String>,
+    pub(crate) head: Option<String>,
+    pub(crate) worktree: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) permissions: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) sandbox: bool,
+    pub(crate) in_place: bool,
 }
 
 /// What the process was given.
@@ -114,13 +143,10 @@ pub(crate) async fn claims(
     ])
 }
 
-/// Returns the last sentence of what an agent wrote, as a quotation.
+/// Returns the last line of what an agent wrote that is not a marker, as a quotation.
 fn quote(text: &str) -> Option<String> {
-    let line = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())?;
+    let said = |line: &&str| !line.is_empty() && !line.starts_with('[');
+    let line = text.lines().rev().map(str::trim).find(said)?;
     let line = match line.char_indices().nth(QUOTE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
@@ -344,6 +370,47 @@ pub(crate) fn delivered(document: &Value) -> Delivered {
     }
 }
 
+/// Returns what the run might write, as it was frozen.
+pub(crate) fn scope(document: &Value) -> Vec<String> {
+    let frozen = document["scope"]["write"].as_array();
+    let globs = frozen.or_else(|| document["write_scope"].as_array());
+    let globs = globs.into_iter().flatten();
+    globs
+        .filter_map(|glob| Some(glob.as_str()?.to_owned()))
+        .collect()
+}
+
+/// Returns a check and what came of it.
+pub(crate) fn check(check: &Value) -> Check {
+    let text = |field: &str| check[field].as_str().map(str::to_owned);
+    Check {
+        light: light(check),
+        output: text("output").filter(|output| !output.trim().is_empty()),
+        exit: check["exit_code"].as_i64(),
+        took: check["took_ms"].as_i64(),
+        tree: text("tree"),
+        reason: text("reason"),
+        required: check["required"] != false,
+    }
+}
+
+/// Returns what else is known of a run.
+pub(crate) fn known(document: &Value) -> Known {
+    let text = |field: &str| document[field].as_str().map(str::to_owned);
+    Known {
+        task: text("task"),
+        branch: text("branch"),
+        start_head: text("start_head"),
+        head: text("head"),
+        worktree: text("worktree"),
+        version: text("version"),
+        permissions: text("permissions"),
+        reason: text("reason"),
+        sandbox: document["sandbox"] == true,
+        in_place: document["result"].is_null() && document["start_head"] == document["head"],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -373,7 +440,7 @@ mod tests {
     #[test]
     fn the_last_line_is_quoted() {
         assert_eq!(
-            quote("All fine.\n\nZERO ISSUES\n\n").as_deref(),
+            quote("All fine.\n\nZERO ISSUES\n\n[DONE: YES]\n").as_deref(),
             Some("“ZERO ISSUES”")
         );
         assert_eq!(quote(" \n"), None);

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use callsheet::manifest::SectionRecord;
 use callsheet::reading::Reading;
-use callsheet::{Manifest, SourceMap};
+use callsheet::source_map::MapSpan;
 
 use super::prompt::Entry;
 
@@ -50,8 +51,8 @@ pub(crate) enum Block {
 impl Script {
     pub(crate) fn new(
         text: &str,
-        map: &SourceMap,
-        manifest: &Manifest,
+        spans: &[MapSpan],
+        sections: &[SectionRecord],
         entries: &[Entry],
         kept: usize,
     ) -> Self {
@@ -60,7 +61,7 @@ impl Script {
             read: reading.text().to_owned(),
             ..Self::default()
         };
-        let starts = starts(map, manifest);
+        let starts = starts(spans, sections);
         let mut line = 1;
         let mut cache = (kept > 0 && kept < text.len()).then_some(kept);
         let first = starts.first().map_or(text.len(), |start| *start);
@@ -190,11 +191,11 @@ pub(crate) fn spell(html: &mut String, text: &str) {
 }
 
 /// Returns where each section begins with its own frame, in the bytes of the prompt.
-fn starts(map: &SourceMap, manifest: &Manifest) -> Vec<usize> {
-    let mut spans = map.spans.iter().peekable();
+pub(crate) fn starts(spans: &[MapSpan], sections: &[SectionRecord]) -> Vec<usize> {
+    let mut spans = spans.iter().peekable();
     let mut before = 0;
-    let mut starts = Vec::with_capacity(manifest.sections.len());
-    for section in &manifest.sections {
+    let mut starts = Vec::with_capacity(sections.len());
+    for section in sections {
         let mut start = None;
         while let Some(span) = spans.next_if(|span| span.start < section.start.max(before)) {
             let own = span.layer == section.layer && span.section.as_deref() == Some(&section.name);

@@ -1,6 +1,7 @@
 //! The attempts at one thing: each with how it ended, and what changed in the prompt between two.
 
 use callsheet::Manifest;
+use callsheet::manifest::SectionRecord;
 use callsheet_store::{Run, RunPage, RunState};
 use serde::Serialize;
 use serde_json::Value;
@@ -96,11 +97,9 @@ async fn line(server: &Server, run: &Run) -> Result<Vec<Run>, ApiError> {
 
 /// Returns the sections that differ, with how many bytes they have more; the largest difference first.
 fn steps(old: &Manifest, new: &Manifest) -> Vec<Step> {
-    let size = |manifest: &Manifest, label: &str| {
-        let found = manifest
-            .sections
-            .iter()
-            .find(|section| section.label() == label);
+    let key = |section: &SectionRecord| (section.layer.clone(), section.name.clone());
+    let size = |manifest: &Manifest, of: &(String, String)| {
+        let found = manifest.sections.iter().find(|section| key(section) == *of);
         found.map(|section| {
             (
                 section.fingerprint,
@@ -108,23 +107,24 @@ fn steps(old: &Manifest, new: &Manifest) -> Vec<Step> {
             )
         })
     };
-    let mut labels: Vec<String> = Vec::new();
+    let mut keys: Vec<(String, String)> = Vec::new();
     for section in new.sections.iter().chain(&old.sections) {
-        let label = section.label();
-        if !labels.contains(&label) {
-            labels.push(label);
+        if !keys.contains(&key(section)) {
+            keys.push(key(section));
         }
     }
-    let mut steps: Vec<Step> = labels
-        .into_iter()
-        .filter_map(|label| {
-            let (one, other) = (size(old, &label), size(new, &label));
-            let same = one.map(|one| one.0) == other.map(|other| other.0);
-            let delta = other.map_or(0, |other| other.1) - one.map_or(0, |one| one.1);
-            let name = label.rsplit('/').next().unwrap_or(&label).to_owned();
-            (!same).then_some(Step { name, delta })
-        })
-        .collect();
+    let step = |of: (String, String)| {
+        let (one, other) = (size(old, &of), size(new, &of));
+        let same = one.map(|one| one.0) == other.map(|other| other.0);
+        let delta = other.map_or(0, |other| other.1) - one.map_or(0, |one| one.1);
+        // A file by its name, anything else by its layer.
+        let (layer, name) = of;
+        let name = name
+            .rsplit_once('/')
+            .map_or(layer, |(_, file)| file.to_owned());
+        (!same).then_some(Step { name, delta })
+    };
+    let mut steps: Vec<Step> = keys.into_iter().filter_map(step).collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.delta.abs()));
     steps
 }

@@ -183,7 +183,7 @@ impl Corpus {
                 }
             }
         });
-        let indexing = timed(|| while !store.index(&project, 4 << 20).wait().unwrap() {});
+        let indexing = timed(|| while !store.index(&project, 2 << 20).wait().unwrap() {});
         eprintln!(
             "{}: {} prompts sealed in {:.0} s, indexed in {:.0} s",
             place.database.name(),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use callsheet::Fingerprint;
 
 pub(crate) use base::{Base, BaseName, DeltaBases};
-pub(crate) use read::{get_all, get_key, readable};
+pub(crate) use read::{get_all, get_key, read_again, readable};
 
 use crate::db::{Row, Tx, Value, groups, query_in};
 use crate::{StoreError, pack};
@@ -79,12 +79,12 @@ impl NewBody {
         (self.base.is_none() && self.bytes >= pack::LEAST).then_some(self.name)
     }
 
-    fn into_values(self) -> [Value<'static>; 4] {
+    fn values(&self) -> [Value<'_>; 4] {
         [
-            self.name.as_bytes().to_vec().into(),
+            self.name.as_bytes().as_slice().into(),
             i64::try_from(self.bytes).unwrap_or(i64::MAX).into(),
             self.base.into(),
-            self.packed.into(),
+            self.packed.as_slice().into(),
         ]
     }
 }
@@ -92,7 +92,7 @@ impl NewBody {
 /// Keeps texts that are not there; returns their keys.
 ///
 /// They come in the order of their names: others who keep the same ones at the same time wait for us, and not we for them.
-pub(crate) fn insert(tx: &mut dyn Tx, texts: Vec<NewBody>) -> Result<Keys, StoreError> {
+pub(crate) fn insert(tx: &mut dyn Tx, texts: &[NewBody]) -> Result<Keys, StoreError> {
     let names: Vec<Fingerprint> = texts.iter().map(|text| text.name).collect();
     if names.is_empty() {
         return Ok(Keys::new());
@@ -102,7 +102,7 @@ pub(crate) fn insert(tx: &mut dyn Tx, texts: Vec<NewBody>) -> Result<Keys, Store
         on conflict (fingerprint) do nothing returning fingerprint, key",
         groups(names.len(), 4)
     );
-    let values = texts.into_iter().flat_map(NewBody::into_values);
+    let values = texts.iter().flat_map(NewBody::values);
     let mut keys = keys(&tx.query(&sql, &values.collect::<Vec<_>>())?)?;
     if keys.len() < names.len() {
         // Somebody else was faster; what they wrote is the same.

@@ -29,6 +29,28 @@ pub(crate) fn get_all(
     }
 }
 
+/// Fails unless texts are kept as `kept` has them.
+pub(crate) fn read_again<'t>(
+    tx: &mut dyn Tx,
+    names: &[Fingerprint],
+    kept: impl Fn(&Fingerprint) -> Option<&'t [u8]>,
+) -> Result<(), StoreError> {
+    let mut found = BTreeSet::new();
+    let values = names.iter().map(|name| name.as_bytes().as_slice().into());
+    for (row, text) in read(tx, "fingerprint", values)? {
+        let name = super::name(&row, 1)?;
+        let text = text.map_err(|why| row.damaged(format!("text {name}: {why}")))?;
+        if kept(&name) != Some(&text) {
+            return Err(row.damaged(format!("text {name}: it is not what was sealed")));
+        }
+        found.insert(name);
+    }
+    match names.iter().find(|name| !found.contains(name)) {
+        Some(name) => Err(not_there(tx, *name)),
+        None => Ok(()),
+    }
+}
+
 /// Returns a text by its key, as it is.
 pub(crate) fn get_key(tx: &mut dyn Tx, key: i64) -> Result<Vec<u8>, StoreError> {
     let called = format!("text number {key}");

@@ -8,8 +8,8 @@ use callsheet::seal::Parsed;
 use callsheet::{Fingerprint, Seal};
 
 use crate::body::Keys;
-use crate::passage;
 use crate::role::{BOUNDARY, FRAME, INPUT, SECTION, TOOL};
+use crate::{pack, passage};
 
 /// What a seal holds, by what it is in the prompt.
 pub(super) struct Contents<'a> {
@@ -43,19 +43,19 @@ impl<'a> Contents<'a> {
         };
         let recipe = &manifest.recipe.name;
         for (_, path, body) in inputs.readings.files() {
-            contents.add(seal, body, INPUT, Some(format!("file/{path}")));
+            contents.add_at(seal, body, INPUT, || format!("file/{path}"));
         }
         for body in inputs.named() {
-            contents.add(seal, body, INPUT, None);
+            contents.add(seal, body, INPUT);
         }
-        let place = format!("{recipe}/input");
-        contents.add(seal, inputs.input_name(), INPUT, Some(place));
+        let place = || format!("{recipe}/input");
+        contents.add_at(seal, inputs.input_name(), INPUT, place);
         for tool in &manifest.tools {
-            contents.add(seal, *tool, TOOL, None);
+            contents.add(seal, *tool, TOOL);
         }
         for section in &manifest.sections {
-            let place = format!("{recipe}/{}", section.label());
-            contents.add(seal, section.fingerprint, SECTION, Some(place));
+            let place = || format!("{recipe}/{}", section.label());
+            contents.add_at(seal, section.fingerprint, SECTION, place);
         }
         let (text, places) = seal.to_read_parsed(parsed)?;
         if manifest.sections.is_empty() {
@@ -70,15 +70,22 @@ impl<'a> Contents<'a> {
         Ok(contents)
     }
 
-    fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: Option<String>) {
-        if let Some(text) = seal.bodies.get(&name) {
-            let carried = self.texts.entry(name).or_insert_with(|| CarriedText {
-                text: Arc::clone(text),
-                roles: 0,
-                place: None,
-            });
-            carried.roles |= role;
-            carried.place = place.or(carried.place.take());
+    fn add(&mut self, seal: &Seal, name: Fingerprint, role: i64) -> Option<&mut CarriedText> {
+        let text = seal.bodies.get(&name)?;
+        let carried = self.texts.entry(name).or_insert_with(|| CarriedText {
+            text: Arc::clone(text),
+            roles: 0,
+            place: None,
+        });
+        carried.roles |= role;
+        Some(carried)
+    }
+
+    /// Adds a text with its place, which short texts do not need.
+    fn add_at(&mut self, seal: &Seal, name: Fingerprint, role: i64, place: impl Fn() -> String) {
+        let carried = self.add(seal, name, role);
+        if let Some(carried) = carried.filter(|carried| carried.text.len() >= pack::LEAST) {
+            carried.place = Some(place());
         }
     }
 
@@ -124,5 +131,12 @@ fn sources(parsed: &Parsed) -> BTreeSet<String> {
     let named: BTreeSet<&str> = named.collect();
     let all = named.into_iter().map(str::to_owned).chain(read);
     // The character NUL cannot be stored in a name.
-    all.map(|name| name.replace('\0', "\u{fffd}")).collect()
+    all.map(|name| {
+        if name.contains('\0') {
+            name.replace('\0', "\u{fffd}")
+        } else {
+            name
+        }
+    })
+    .collect()
 }

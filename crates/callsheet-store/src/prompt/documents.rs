@@ -105,7 +105,7 @@ fn put_base(
     }
     let whole = whole.as_ref().map(|(key, text)| (*key, text.as_slice()));
     let packed = NewBody::new(name, joined, alone.to_vec(), whole);
-    let keys = body::insert(tx, vec![packed])?;
+    let keys = body::insert(tx, &[packed])?;
     keys.get(&name)
         .copied()
         .ok_or_else(|| body::not_there(tx, name))
@@ -148,15 +148,18 @@ impl UnpackedBases {
         tx: &mut dyn Tx,
         prompt: &SealedPrompt,
         row: &Row,
-    ) -> Result<Vec<u8>, StoreError> {
+    ) -> Result<Arc<Vec<u8>>, StoreError> {
         let (base, packed) = (self.get(tx, row.int(0)?)?, row.bytes(2)?);
         // Long ones are not copied more often than it takes.
+        if packed == pack::prefix() && usize::try_from(row.int(1)?) == Ok(base.len()) {
+            return Ok(base);
+        }
         let joined = if pack::is_prefix(packed) {
             pack::unpack(packed, row.int(1)?, &base)
         } else {
             pack::unpack(packed, row.int(1)?, &hinted(&base, prompt))
         };
-        joined.map_err(|why| row.damaged(why))
+        joined.map(Arc::new).map_err(|why| row.damaged(why))
     }
 
     fn get(&mut self, tx: &mut dyn Tx, key: i64) -> Result<Arc<Vec<u8>>, StoreError> {
@@ -175,7 +178,14 @@ impl UnpackedBases {
 
 /// Takes joined documents apart.
 fn split(joined: &[u8]) -> Result<[String; 4], String> {
-    let documents: Vec<&[u8]> = joined.split(|byte| *byte == BETWEEN).collect();
+    let ends = memchr::memchr_iter(BETWEEN, joined).chain([joined.len()]);
+    let mut start = 0;
+    let documents = ends.map(|end| {
+        let document = &joined[start..end];
+        start = end + 1;
+        document
+    });
+    let documents: Vec<&[u8]> = documents.collect();
     let count = documents.len();
     let documents: [&[u8]; 4] = documents.try_into().map_err(|_| {
         format!(

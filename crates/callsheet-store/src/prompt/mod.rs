@@ -6,7 +6,6 @@ mod contents;
 mod documents;
 mod links;
 mod load;
-pub(crate) mod locks;
 mod seal;
 mod series;
 mod texts;
@@ -14,6 +13,7 @@ mod verify;
 
 use std::collections::BTreeSet;
 
+use callsheet::seal::Parsed;
 use callsheet::{Fingerprint, Manifest, Seal};
 use serde::Serialize;
 
@@ -90,6 +90,11 @@ const SOURCES: &str = "select s.name from source s where exists \
     (select 1 from prompt_source ps join series l on l.key = ps.series where ps.source = s.key and l.project = $1) \
     order by s.name";
 
+fn not_proven(fault: &str) -> StoreError {
+    let why = "the prompt cannot be sealed, because it could not be proven";
+    StoreError::refused(format!("{why}: {fault}"))
+}
+
 impl Store {
     /// Seals a prompt; returns it, and whether it is new.
     ///
@@ -99,14 +104,20 @@ impl Store {
         project: &Project,
         seal: Seal,
     ) -> Result<(SealedPrompt, bool), StoreError> {
+        let parsed = seal.parsed().map_err(|error| not_proven(error.detail()))?;
+        self.seal_parsed(project, seal, parsed).await
+    }
+
+    /// Does the same with a seal whose documents are known as values, as [`Seal::with_parsed`] gives them.
+    pub async fn seal_parsed(
+        &self,
+        project: &Project,
+        seal: Seal,
+        parsed: Parsed,
+    ) -> Result<(SealedPrompt, bool), StoreError> {
         // Here it keeps nobody else who writes waiting.
-        let refused = |fault: &str| {
-            let why = "the prompt cannot be sealed, because it could not be proven";
-            StoreError::refused(format!("{why}: {fault}"))
-        };
-        let parsed = seal.parsed().map_err(|error| refused(error.detail()))?;
         if let Some(fault) = seal.check_parsed(&parsed).first() {
-            return Err(refused(&fault.to_string()));
+            return Err(not_proven(&fault.to_string()));
         }
         let project = project.clone();
         self.write(move |tx| put(tx, &project, (&seal, &parsed), When::Now))

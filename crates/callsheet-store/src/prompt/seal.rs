@@ -8,10 +8,10 @@ use serde_json::json;
 use super::contents::Contents;
 use super::links::Links;
 use super::series::Series;
-use super::{SealedPrompt, documents, load, locks, texts};
+use super::{SealedPrompt, documents, load, texts};
 use crate::db::Tx;
 use crate::project::Project;
-use crate::{Id, StoreError, event, mark};
+use crate::{Id, StoreError, event, locks, mark};
 
 /// The event of a new prompt.
 pub(crate) const SEALED: &str = "prompt:sealed";

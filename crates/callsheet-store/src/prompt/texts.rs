@@ -14,7 +14,7 @@ use crate::{StoreError, pack};
 const ROWS: usize = 256;
 
 /// How many bytes of texts are kept or read at once, if a single one has not more.
-const PIECE: usize = 4 << 20;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// A text under its name.
 type Text<'t> = (&'t Fingerprint, &'t CarriedText);
@@ -35,7 +35,7 @@ pub(super) fn put(
     let new = new.filter(|(name, _)| !keys.contains_key(name));
     let (input, others): (Vec<Text<'_>>, Vec<_>) =
         new.partition(|(name, _)| **name == contents.input);
-    for some in pieces(&others, ROWS, PIECE) {
+    for some in batches(&others, ROWS, BATCH_BYTES) {
         keys.extend(put_some(tx, delta_bases, some, None)?);
     }
     if !input.is_empty() {
@@ -55,11 +55,7 @@ fn put_some(
     texts: &[Text<'_>],
     held: Option<(i64, &[u8])>,
 ) -> Result<Keys, StoreError> {
-    let base_name = |carried: &CarriedText| {
-        let place = carried.place.as_deref();
-        let place = place.filter(|_| carried.text.len() >= pack::LEAST);
-        place.map(BaseName::of)
-    };
+    let base_name = |carried: &CarriedText| carried.place.as_deref().map(BaseName::of);
     let used: Vec<Option<BaseName>> = texts
         .iter()
         .map(|(_, carried)| base_name(carried))
@@ -77,7 +73,7 @@ fn put_some(
         placed.extend(base_name.zip(text.as_base()));
         packed.push(text);
     }
-    let keys = body::insert(tx, packed)?;
+    let keys = body::insert(tx, &packed)?;
     let placed = placed.iter();
     let placed = placed.filter_map(|(base_name, name)| Some((*base_name, *keys.get(name)?)));
     delta_bases.set(tx, &placed.collect())?;
@@ -87,15 +83,15 @@ fn put_some(
 /// Reads the texts of a prompt, and fails unless they are what was sealed.
 pub(super) fn read_again(tx: &mut dyn Tx, contents: &Contents<'_>) -> Result<(), StoreError> {
     let texts: Vec<Text<'_>> = contents.texts.iter().collect();
-    for some in pieces(&texts, usize::MAX, PIECE) {
+    for some in batches(&texts, usize::MAX, BATCH_BYTES) {
         let names: Vec<Fingerprint> = some.iter().map(|(name, _)| **name).collect();
-        body::get_all(tx, &names)?;
+        body::read_again(tx, &names, |name| Some(&*contents.texts.get(name)?.text))?;
     }
     Ok(())
 }
 
-/// Cuts texts into pieces of at most so many texts, and so many bytes if a single one has not more.
-fn pieces<'s, 't>(
+/// Cuts texts into batches of at most so many texts, and so many bytes if a single one has not more.
+fn batches<'s, 't>(
     mut texts: &'s [Text<'t>],
     most: usize,
     bytes: usize,
@@ -121,13 +117,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_all_texts_in_their_order(sizes in prop::collection::vec(0..200_usize, 0..12), most in 1..5_usize) {
+        fn batches_are_all_texts_in_their_order(sizes in prop::collection::vec(0..200_usize, 0..12), most in 1..5_usize) {
             let carried = |size: &usize| CarriedText { text: vec![0; *size].into(), roles: 0, place: None };
             let name = Fingerprint::of("");
             let texts: Vec<CarriedText> = sizes.iter().map(carried).collect();
             let texts: Vec<Text<'_>> = texts.iter().map(|carried| (&name, carried)).collect();
             let mut found = Vec::new();
-            for some in pieces(&texts, most, 100) {
+            for some in batches(&texts, most, 100) {
                 let sizes: Vec<usize> = some.iter().map(|(_, carried)| carried.text.len()).collect();
                 prop_assert!(!some.is_empty() && some.len() <= most);
                 prop_assert!(some.len() == 1 || sizes.iter().sum::<usize>() <= 100);

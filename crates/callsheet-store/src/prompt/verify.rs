@@ -205,9 +205,10 @@ impl Carried {
             ("prompt_body", self.linked_texts),
             ("prompt_source", self.linked_sources),
         ] {
-            // A span without any prompt counts, too.
+            // A span without any prompt counts, too. With a join, PostgreSQL compares all spans with all prompts.
             let sql = format!(
-                "select count(*) from {table} a left join prompt p on p.series = a.series and p.key between a.first and a.last"
+                "select cast(coalesce(sum(case n when 0 then 1 else n end), 0) as bigint) from (select (select count(*) \
+                from prompt p where p.series = a.series and p.key between a.first and a.last) as n from {table} a) s"
             );
             let row = tx.first(&sql, &[])?;
             let found = row.map_or(Ok(0), |row| row.int(0))?;

@@ -18,8 +18,7 @@ use crate::batch::{self, BatchClaim};
 use crate::db::{Row, Tx, Value};
 use crate::event::{self, NewEvent};
 use crate::project::{self, Project};
-use crate::prompt::locks;
-use crate::{Id, Store, StoreError, id, mark, task};
+use crate::{Id, Store, StoreError, id, locks, mark, task};
 
 pub(crate) use end::End;
 pub use events::{EventFilter, EventPages};

@@ -8,8 +8,7 @@ use std::time::Duration;
 use super::{NewRun, Run, list, queue};
 use crate::claim::{self, Claim};
 use crate::project::{self, Project};
-use crate::prompt::locks;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, locks};
 
 const CLAIM: &str = "update run set state = 'running', worker = $1, attempt = 1, lease_until = $2, started_at = $3 \
     where key = $4 returning key, project, attempt";

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use super::{index, trigram};
 use crate::StoreError;
 use crate::db::{Row, Tx};
-use crate::passage::{self, AROUND, BATCH};
+use crate::passage::{self, AROUND, BATCH, COLUMNS};
 
 /// What so many passages have is common: prompts are read rather than told apart by it. Composing one takes as long as
 /// reading some ten passages.
@@ -20,13 +20,6 @@ const NEWEST: &str = "select series, key from prompt where project = $1 order by
 
 /// The prompts of a series, by their keys, that may carry a text.
 pub(crate) type Candidates = (i64, RangeInclusive<i64>);
-
-/// Passages with the prompts that have them.
-const CARRIED: index::Select<'static> = [
-    "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last, a.series, a.first, a.last",
-    "cross join prompt_body a cross join series l",
-    "and a.body = p.body and a.roles not in (2, 4, 6) and l.key = a.series and l.project = p.project",
-];
 
 /// Calls `take` with prompts of a project that may carry a text, those with the newest prompt first, as long as it returns `true`.
 pub(crate) fn candidates(
@@ -48,10 +41,8 @@ pub(crate) fn candidates(
     rows.extend(carried(tx, project, "", usize::MAX)?);
     rows.sort_by_key(|row| Reverse(row.int(9).unwrap_or(0)));
     for rows in rows.chunks(BATCH) {
-        let texts = passage::texts(tx, rows)?;
-        for row in rows {
+        for (row, text) in rows.iter().zip(passage::texts(tx, rows)?) {
             // What cannot be read may have it: whoever carries it will say that it is damaged.
-            let text = texts.get(&row.int(0)?);
             let has_it = text.is_none_or(|text| text.contains(substring));
             if has_it && !take(tx, (row.int(7)?, row.int(8)?..=row.int(9)?))? {
                 return Ok(());
@@ -95,5 +86,12 @@ fn carried(
 ) -> Result<Vec<Row>, StoreError> {
     let trigrams = trigram::of_text(substring);
     let terms = trigram::wanted(project, &trigrams, trigram::UNRANKED);
-    index::select(tx, project, CARRIED, (&terms, most))
+    let sql = format!(
+        "select {COLUMNS}, a.series, a.first, a.last \
+        from t cross join passage p cross join prompt_body a cross join series l \
+        where p.key = t.rowid and p.project = $1 and a.body = p.body and a.roles not in (2, 4, 6) \
+        and l.key = a.series and l.project = p.project limit {}",
+        i64::try_from(most).unwrap_or(i64::MAX)
+    );
+    index::select(tx, project, &terms, &sql)
 }

@@ -3,25 +3,21 @@
 //! It may lag behind: what it does not have yet is read as if the index had offered it. So it never decides what is found,
 //! only how fast.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::trigram;
-use crate::db::{Dialect, Row, Tx, Value};
+use crate::db::{Dialect, Row, Tx, Value, query_in};
 use crate::passage::{self, BATCH, COLUMNS};
 use crate::project::Project;
-use crate::prompt::locks;
 use crate::verify::Audit;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, locks};
 
 /// Grows whenever passages have other terms than before; an index of another version is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// What is said of an index that does not do.
 pub(crate) const DAMAGED: &str =
     "it does not have what the texts say; `callsheet reindex` makes it anew";
-
-/// Up to which passage the index has all, and up to which run all log records are in passages.
-const STATE: &str = "select through, runs, version from search_index where project = $1";
 
 const SET_STATE: &str = "insert into search_index (project, version, through, runs) values ($1, $2, $3, $4) \
     on conflict (project) do update set version = excluded.version, through = excluded.through, runs = excluded.runs";
@@ -46,7 +42,7 @@ pub struct Unindexed {
 }
 
 impl Store {
-    /// Adds about `most` bytes of text to the search index; tells whether all is in it then.
+    /// Adds about `most` terms of passages to the search index; tells whether all is in it then.
     ///
     /// Searching looks into everything that is not in the index yet, but for logs.
     pub async fn index(&self, project: &Project, most: usize) -> Result<bool, StoreError> {
@@ -62,13 +58,13 @@ impl Store {
     pub async fn unindexed(&self, project: &Project) -> Result<Unindexed, StoreError> {
         let project = project.key;
         self.read(move |tx| {
-            let (through, runs) = state(tx, project)?;
+            let (through, runs, other_version) = state(tx, project)?;
             let sql = "select count(*) from passage where project = $1 and key > $2";
             let row = tx.first(sql, &[project.into(), through.into()])?;
             Ok(Unindexed {
                 passages: row.map_or(Ok(0), |row| row.int(0))?,
                 records: passage::records_left(tx, project, runs)?,
-                other_version: has_other_version(tx, project)?,
+                other_version,
             })
         })
         .await
@@ -87,54 +83,41 @@ impl Store {
     }
 }
 
-/// Returns the state of an index; nothing is believed of one of another version.
-fn state(tx: &mut dyn Tx, project: i64) -> Result<(i64, i64), StoreError> {
-    match tx.first(STATE, &[project.into()])? {
-        Some(row) if row.int(2)? == VERSION => Ok((row.int(0)?, row.int(1)?)),
-        _ => Ok((0, 0)),
+/// Returns up to which passage the index has all, up to which run all log records are in passages, and whether there is an
+/// index of another version, of which nothing is believed.
+fn state(tx: &mut dyn Tx, project: i64) -> Result<(i64, i64, bool), StoreError> {
+    let sql = "select through, runs, version from search_index where project = $1";
+    match tx.first(sql, &[project.into()])? {
+        Some(row) if row.int(2)? == VERSION => Ok((row.int(0)?, row.int(1)?, false)),
+        other => Ok((0, 0, other.is_some())),
     }
 }
 
-/// Tells whether the index of a project is of another version.
-fn has_other_version(tx: &mut dyn Tx, project: i64) -> Result<bool, StoreError> {
-    let row = tx.first(STATE, &[project.into()])?;
-    Ok(row.is_some_and(|row| row.int(2) != Ok(VERSION)))
-}
-
-/// Adds about `most` bytes of text to the index of a project; tells whether all is in it then.
+/// Adds about `most` terms to the index of a project; tells whether all is in it then.
 fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
-    if has_other_version(tx, project)? {
+    let (mut through, runs, other_version) = state(tx, project)?;
+    if other_version {
         clear(tx, project)?;
     }
-    let (mut through, runs) = state(tx, project)?;
     let runs = passage::note_logs(tx, project, runs)?;
-    let next = format!(
-        "select {COLUMNS} from passage p where p.project = $1 and p.key > $2 order by p.key limit {BATCH}"
-    );
     let insert = match tx.dialect() {
-        Dialect::Sqlite => {
-            "insert or replace into trigram (rowid, terms) select cast(key as integer), value from json_each($1)"
-        }
+        Dialect::Sqlite => "insert or replace into trigram (rowid, terms) values ($1, $2)",
         Dialect::Postgres => {
-            "insert into trigram (rowid, terms) \
-            select cast(key as bigint), cast(string_to_array(value, ' ') as integer[]) from json_each_text(cast(cast($1 as text) as json)) \
+            "insert into trigram (rowid, terms) values ($1, cast(cast($2 as text) as integer[])) \
             on conflict (rowid) do update set terms = excluded.terms"
         }
     };
-    let (mut bytes, mut is_all) = (0, false);
-    while bytes < most && !is_all {
-        let rows = tx.query(&next, &[project.into(), through.into()])?;
-        is_all = rows.is_empty();
-        let texts = passage::texts(tx, &rows)?;
-        let mut passages = BTreeMap::new();
-        for row in rows {
-            if bytes < most {
-                through = row.int(0)?;
-                bytes += texts.get(&through).map_or(0, String::len) + 1;
-                passages.insert(through, list(&terms(&row, &texts)?, " "));
-            }
+    let newer = "where p.project = $1 and p.key > $2";
+    let (mut added, mut is_all) = (0, false);
+    while added < most && !is_all {
+        let passages = next(tx, newer, &[project.into(), through.into()])?;
+        is_all = passages.is_empty();
+        for (key, terms) in passages {
+            let list = format!("{{{}}}", list(&terms, ","));
+            tx.execute(insert, &[key.into(), list.into()])?;
+            added += terms.len();
+            through = key;
         }
-        tx.execute(insert, &[serde_json::json!(passages).to_string().into()])?;
     }
     if is_all && tx.dialect() == Dialect::Postgres {
         // Whoever asks goes through the whole list of what is not merged yet.
@@ -145,10 +128,20 @@ fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
     Ok(is_all)
 }
 
-/// Returns the terms of a passage, given texts by the keys of their passages. One that is damaged has none.
-fn terms(row: &Row, texts: &BTreeMap<i64, String>) -> Result<Vec<u32>, StoreError> {
-    let text = texts.get(&row.int(0)?).map_or("", String::as_str);
-    Ok(trigram::terms(row.int(1)?, text, row.int(3)? != 0))
+/// The keys and the terms of passages.
+type Terms = Vec<(i64, Vec<u32>)>;
+
+/// Returns the next of some passages with their terms. One that is damaged has none.
+fn next(tx: &mut dyn Tx, of: &str, values: &[Value<'_>]) -> Result<Terms, StoreError> {
+    let sql = format!("select {COLUMNS} from passage p {of} order by p.key limit {BATCH}");
+    let rows = tx.query(&sql, values)?;
+    let texts = passage::texts(tx, &rows)?;
+    let terms = |(row, text): (&Row, Option<String>)| {
+        let text = text.unwrap_or_default();
+        let terms = trigram::terms(row.int(1)?, &text, row.int(3)? != 0);
+        Ok((row.int(0)?, terms))
+    };
+    rows.iter().zip(texts).map(terms).collect()
 }
 
 /// Writes terms as numbers, with something between them.
@@ -169,50 +162,40 @@ fn clear(tx: &mut dyn Tx, project: i64) -> Result<(), StoreError> {
     }
 }
 
-/// What is selected of passages `p`, which the index offers as `t.rowid`: the columns, the tables that are joined to them, and
-/// which rows in what order.
-pub(super) type Select<'s> = [&'s str; 3];
-
-/// Selects passages of project `$1` that may have, of each list of terms, at least one. Without lists, selects those that
-/// are not in the index yet.
+/// Runs a query over `t`: the keys, as `rowid`, of passages of project `$1` that may have, of each list of terms, at least one.
+/// Without lists, of those that are not in the index yet.
 pub(super) fn select(
     tx: &mut dyn Tx,
     project: i64,
-    [columns, tables, rows]: Select<'_>,
-    (terms, most): (&[Vec<u32>], usize),
+    terms: &[Vec<u32>],
+    sql: &str,
 ) -> Result<Vec<Row>, StoreError> {
     let mut values = vec![project.into()];
-    let index = match tx.dialect() {
+    let keys = match tx.dialect() {
         _ if terms.is_empty() => {
-            let indexed = state(tx, project)?.0;
-            format!("(select key as rowid from passage where project = $1 and key > {indexed})")
+            values.push(state(tx, project)?.0.into());
+            "select key as rowid from passage where project = $1 and key > $2".to_owned()
         }
         Dialect::Sqlite => {
             let any: Vec<String> = terms.iter().map(|any| list(any, " OR ")).collect();
             values.push(format!("({})", any.join(") AND (")).into());
-            "trigram($2)".to_owned()
+            "select rowid from trigram($2)".to_owned()
         }
         Dialect::Postgres => {
-            let mut found = "true".to_owned();
+            // It does not know how long it takes to read the terms of each row: it shall ask the index, and do so first.
+            tx.batch("set local enable_seqscan = off")?;
+            let mut all = String::from("true");
             for any in terms {
                 values.push(format!("{{{}}}", list(any, ",")).into());
-                found += &format!(
-                    " and terms && cast(cast(${} as text) as integer[])",
-                    values.len()
-                );
+                let any = format!("cast(cast(${} as text) as integer[])", values.len());
+                all += &format!(" and terms && {any}");
             }
-            // PostgreSQL does not know how long it takes to read the terms of each row: it shall ask the index, and do so first.
-            tx.batch("set local enable_seqscan = off")?;
-            format!("(select rowid from trigram where {found} offset 0)")
+            format!("select rowid from trigram where {all} offset 0")
         }
     };
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    // SQLite takes tables that are cross joined in this order, and asks the index once.
-    let sql = format!(
-        "select {columns} from {index} t cross join passage p {tables} \
-        where p.key = t.rowid and p.project = $1 {rows} limit {most}"
-    );
-    tx.query(&sql, &values).map_err(|error| match error {
+    // SQLite takes tables that are cross joined in their order, and asks the index once.
+    let rows = tx.query(&format!("with t as ({keys}) {sql}"), &values);
+    rows.map_err(|error| match error {
         StoreError::Damaged { place, why } => {
             let why = format!("the search index: {why}; `callsheet reindex` makes it anew");
             StoreError::damaged(place, why)
@@ -223,66 +206,80 @@ pub(super) fn select(
 
 /// Checks that passages are what prompts show and what logs hold, and that the index has what they say.
 pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    for (rows, fault) in passage::wrong()
-        .iter()
-        .zip(["shown by no prompt", "missing"])
-    {
-        let count = tx.first(&format!("select count(*) from ({rows}) r"), &[])?;
-        let count = count.map_or(Ok(0), |row| row.int(0))?;
-        if count > 0 {
-            audit.find(
-                "the table `passage`".to_owned(),
-                format!("{count} of its rows are {fault}"),
-            );
+    let [loose, missing] = passage::wrong();
+    // What is not in the index yet is read from the first key on.
+    let unread = "select key, project from passage where key < 1".to_owned();
+    let faults = ["shown by no prompt", "missing", "never read"];
+    for (rows, fault) in [loose, missing, unread].iter().zip(faults) {
+        let sql = format!(
+            "select r.name, count(*) from ({rows}) w join project r on r.key = w.project \
+            group by r.name order by r.name"
+        );
+        for row in tx.query(&sql, &[])? {
+            let (project, count) = (row.text(0)?, row.int(1)?);
+            let detail = format!("{count} {fault}; `callsheet reindex` makes them anew");
+            audit.find(format!("the passages of project {project}"), detail);
         }
     }
     for row in tx.query(WRONG_LOGS, &[VERSION.into()])? {
         let what = format!("the index of run {}", row.text(0)?);
         audit.find(what, "it does not hold what it should");
     }
-    if !is_right(tx)? {
-        audit.find("the search index".to_owned(), DAMAGED);
+    match wrong(tx) {
+        Err(StoreError::Damaged { .. }) => audit.find("the search index".to_owned(), DAMAGED),
+        projects => projects?
+            .into_iter()
+            .for_each(|project| audit.find(format!("the search index{project}"), DAMAGED)),
     }
     Ok(())
 }
 
-/// Tells whether the index has what the texts say, by a sum over all terms. One that is made anew anyway is left alone.
-fn is_right(tx: &mut dyn Tx) -> Result<bool, StoreError> {
-    let other = "select 1 from search_index where version <> $1";
-    if tx.first(other, &[VERSION.into()])?.is_some() {
-        return Ok(true);
-    }
-    let hash = |passage: i64, term: u64| trigram::mix(passage.cast_unsigned() << 32 ^ term);
-    let (mut sum, mut last) = (0_u64, i64::MIN);
-    let indexed = match tx.dialect() {
+/// Returns of which projects the index does not have what the texts say, by a sum over the terms of each passage. An index of
+/// another version is made anew anyway.
+fn wrong(tx: &mut dyn Tx) -> Result<BTreeSet<String>, StoreError> {
+    let mut sums: BTreeMap<i64, u64> = BTreeMap::new();
+    let all = match tx.dialect() {
         // Each term is looked up, as a search does it: it may be there and not be found.
         Dialect::Sqlite => {
             "select trigram.rowid, cast(term as integer) from trigram_row cross join trigram where trigram match term"
         }
         Dialect::Postgres => "select rowid, cast(unnest(terms) as bigint) from trigram",
     };
-    let read = tx.each(indexed, &[], &mut |row| {
-        sum = sum.wrapping_add(hash(row.int(0)?, row.int(1)?.cast_unsigned()));
+    tx.each(all, &[], &mut |row| {
+        let sum = sums.entry(row.int(0)?).or_default();
+        *sum = sum.wrapping_add(trigram::mix(row.int(1)?.cast_unsigned()));
         Ok(())
-    });
-    match read {
-        Err(StoreError::Damaged { .. }) => return Ok(false),
-        other => other?,
-    }
-    let next = format!(
-        "select {COLUMNS} from passage p join search_index i on i.project = p.project and p.key <= i.through \
-        where p.key > $1 order by p.key limit {BATCH}"
-    );
+    })?;
+    let indexed = "join search_index i on i.project = p.project and i.version = $1 and p.key <= i.through where p.key > $2";
+    let mut last = i64::MIN;
     loop {
-        let rows = tx.query(&next, &[last.into()])?;
-        let texts = passage::texts(tx, &rows)?;
-        for row in &rows {
-            last = row.int(0)?;
-            let terms = terms(row, &texts)?.into_iter();
-            sum = terms.fold(sum, |sum, term| sum.wrapping_sub(hash(last, term.into())));
-        }
-        if rows.is_empty() {
-            return Ok(sum == 0);
+        let passages = next(tx, indexed, &[VERSION.into(), last.into()])?;
+        let Some((key, _)) = passages.last() else {
+            break;
+        };
+        last = *key;
+        for (key, terms) in passages {
+            let sum = sums.entry(key).or_default();
+            let hashes = terms.into_iter().map(|term| trigram::mix(term.into()));
+            *sum = hashes.fold(*sum, u64::wrapping_sub);
         }
     }
+    sums.retain(|_, sum| *sum != 0);
+    let keys: Vec<Value<'_>> = sums.keys().map(|key| (*key).into()).collect();
+    let rows = query_in(tx, &[], keys, |list| {
+        format!(
+            "select p.key, r.name, i.version from passage p join project r on r.key = p.project \
+            left join search_index i on i.project = p.project where p.key in {list}"
+        )
+    })?;
+    let mut projects = BTreeSet::new();
+    for row in rows {
+        sums.remove(&row.int(0)?);
+        if row.maybe(2, Row::int)?.unwrap_or(VERSION) == VERSION {
+            projects.insert(format!(" of project {}", row.text(1)?));
+        }
+    }
+    // What belongs to no passage belongs to no project.
+    projects.extend((!sums.is_empty()).then(String::new));
+    Ok(projects)
 }

@@ -8,7 +8,7 @@ mod rank;
 mod trigram;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callsheet::Fingerprint;
 use serde::Serialize;
@@ -24,9 +24,6 @@ use crate::{Id, Store, StoreError, id};
 
 /// How many characters stand around what was found.
 const AROUND: usize = 60;
-
-/// So few passages, or prompts, are read rather than asked about once more: it takes some milliseconds.
-const FEW: usize = 100;
 
 /// Some of the texts that were found, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,8 +83,10 @@ impl Store {
         limit: usize,
         since: Option<i64>,
     ) -> Result<Hits, StoreError> {
-        let (project, query) = (project.key, Query::parse(text));
-        let since = since.map(id::lowest).unwrap_or_default();
+        let (project, since) = (project.key, since.map(id::lowest).unwrap_or_default());
+        let Some(query) = Query::parse(text) else {
+            return Ok(Hits::default());
+        };
         self.read(move |tx| {
             let mut best = Best {
                 project,
@@ -95,14 +94,11 @@ impl Store {
                 since: &since,
                 most: limit.saturating_add(1),
                 seen: BTreeSet::new(),
-                hits: Vec::new(),
+                hits: BTreeMap::new(),
             };
-            if limit > 0 && !query.is_empty() {
-                best.find(tx)?;
-            }
+            best.find(tx)?;
             let more = best.hits.len() > limit;
-            let hits = best.hits.into_iter().take(limit);
-            let hits = hits.map(|(.., hit)| hit).collect();
+            let hits = best.hits.into_values().rev().take(limit).collect();
             Ok(Hits { hits, more })
         })
         .await
@@ -112,17 +108,16 @@ impl Store {
 impl Hit {
     /// Makes a hit with what stands around it. Words that would be cut are left out.
     fn new(place: HitPlace, text: &str, at: usize) -> Self {
-        let before = text[..at].char_indices().rev().nth(AROUND / 3);
-        let from = before.map_or(0, |(cut, _)| {
-            let space = text[cut..at].find(char::is_whitespace);
-            space.map_or(at, |space| cut + space)
-        });
-        let after = text[at..].char_indices().nth(AROUND);
-        let to = after.map_or(text.len(), |(end, _)| {
-            let space = text[at..at + end].rfind(char::is_whitespace);
-            at + space.unwrap_or(end)
-        });
-        let words: Vec<&str> = text[from..to].split_whitespace().collect();
+        let (before, after) = text.split_at(at);
+        let first = |(cut, _)| {
+            before[cut..]
+                .find(char::is_whitespace)
+                .map_or(at, |space| cut + space)
+        };
+        let from = before.char_indices().rev().nth(AROUND / 3).map_or(0, first);
+        let last = |(end, _)| after[..end].rfind(char::is_whitespace).unwrap_or(end);
+        let to = after.char_indices().nth(AROUND).map_or(after.len(), last);
+        let words: Vec<&str> = text[from..at + to].split_whitespace().collect();
         let snippet = words.join(" ");
         Self { place, snippet }
     }

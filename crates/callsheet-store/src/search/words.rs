@@ -1,31 +1,25 @@
 //! Words: what counts as one, how often a query finds its words in a text, and how well that matches.
 
-use super::trigram;
+use super::trigram::{self, lower};
 
-/// Returns the words of a text in lower case, with where they stand.
-pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
+/// Returns the words of a text, with where they stand.
+pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_between = |c: char| !c.is_alphanumeric();
     let mut next = 0;
-    text.split_inclusive(is_between).filter_map(move |piece| {
+    let words = text.split_inclusive(is_between).map(move |word| {
         let at = next;
-        next += piece.len();
-        let word = piece.trim_end_matches(is_between);
-        (!word.is_empty()).then(|| (at, trigram::lower(word).collect()))
-    })
+        next += word.len();
+        (at, word.trim_end_matches(is_between))
+    });
+    words.filter(|(_, word)| !word.is_empty())
 }
 
-/// Returns the words of a text, as [`words`] does, with a space before each of them.
+/// Returns the words of a text in lower case, with a space before each of them.
 fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len() + 1);
-    let mut is_between = true;
-    for c in text.chars() {
-        if c.is_alphanumeric() {
-            if is_between {
-                spaced.push(' ');
-            }
-            spaced.extend(c.to_lowercase());
-        }
-        is_between = !c.is_alphanumeric();
+    for (_, word) in words(text) {
+        spaced.push(' ');
+        spaced.extend(lower(word));
     }
     spaced
 }
@@ -38,17 +32,11 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// Reads a query; what stands together without a space is one phrase.
-    pub(super) fn parse(text: &str) -> Self {
-        let phrases = text.split_whitespace().map(spaced);
-        Self {
-            phrases: phrases.filter(|phrase| !phrase.is_empty()).collect(),
-        }
-    }
-
-    /// Tells whether there is nothing to look for.
-    pub(super) fn is_empty(&self) -> bool {
-        self.phrases.is_empty()
+    /// Reads a query; what stands together without a space is one phrase. Nothing if there is no word.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut phrases: Vec<String> = text.split_whitespace().map(spaced).collect();
+        phrases.retain(|phrase| !phrase.is_empty());
+        (!phrases.is_empty()).then_some(Self { phrases })
     }
 
     /// Returns for each phrase trigrams that a text has at least as often as the phrase.
@@ -62,28 +50,24 @@ impl Query {
         self.phrases.iter().map(of).collect()
     }
 
-    /// Returns how well a text matches, by BM25; nothing if it lacks a phrase.
+    /// Returns how well a text matches: the sum of the tiers in which it has the phrases. Nothing if it lacks one.
     ///
     /// How rare a word is among all texts does not count: each text that is found has all of them.
-    pub(super) fn score(&self, text: &str) -> Option<f64> {
+    pub(super) fn score(&self, text: &str) -> Option<usize> {
         let spaced = spaced(text);
         let words = spaced.matches(' ').count();
-        let scores = self.phrases.iter().map(|phrase| {
+        let tiers = self.phrases.iter().map(|phrase| {
             let count = spaced.matches(phrase.as_str()).count();
-            (count > 0).then(|| trigram::score(trigram::tier(count, words)))
+            (count > 0).then(|| trigram::tier(count, words))
         });
-        scores.sum()
+        tiers.sum()
     }
 
-    /// Returns where the first of the words stands in a text.
+    /// Returns where the first of the words stands in a text, or begins a word.
     pub(super) fn find_in(&self, text: &str) -> Option<usize> {
-        let firsts: Vec<&str> = self
-            .phrases
-            .iter()
-            .filter_map(|phrase| phrase.split(' ').nth(1))
-            .collect();
-        let mut words = words(text);
-        let found = words.find(|(_, word)| firsts.iter().any(|first| word.starts_with(first)));
+        let first = self.phrases[0].split(' ').nth(1)?;
+        let begins = |word: &str| lower(word).collect::<String>().starts_with(first);
+        let found = words(text).find(|(_, word)| begins(word));
         found.map(|(at, _)| at)
     }
 }

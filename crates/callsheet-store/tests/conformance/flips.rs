@@ -147,3 +147,25 @@ fn any_changed_byte_is_found_or_does_not_matter() {
     }
     assert!(harmless < FLIPS, "nothing was found");
 }
+
+/// The roots of two empty trees change places: one is an index of a table that has no row.
+#[test]
+fn a_damaged_index_of_an_empty_table_is_found() {
+    let place = TestStore::sqlite();
+    drop(place.open());
+    let root = |name: &str| {
+        let sql = format!("select rootpage - 1 from sqlite_schema where name = '{name}'");
+        usize::try_from(place.count(&sql)).unwrap()
+    };
+    let size = usize::try_from(place.count("pragma page_size")).unwrap();
+    let (table, index) = (root("batch") * size, root("run_of_state") * size);
+    let mut bytes = fs::read(place.file()).unwrap();
+    bytes.copy_within(table..table + size, index);
+    fs::write(place.file(), bytes).unwrap();
+    let store = Store::open(&place.location(), Access::Read).unwrap();
+    let verified = store.verify(|_| ()).wait();
+    assert!(
+        matches!(verified, Err(StoreError::Damaged { .. })),
+        "{verified:?}"
+    );
+}

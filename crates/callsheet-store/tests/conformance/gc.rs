@@ -14,6 +14,7 @@ use crate::test_store::{TestStore, findings};
 use crate::{batches, tasks};
 
 on_both!(
+    prompts_that_do_not_go_are_an_error,
     only_what_nobody_keeps_goes,
     what_is_shared_or_was_run_stays,
     what_a_run_of_a_task_was_given_stays,
@@ -251,4 +252,25 @@ fn many_prompts_go_step_by_step(place: &TestStore) {
     let collections = "select count(*) from event where kind = 'prompt:collected'";
     assert_eq!(place.count(collections), 2);
     assert_eq!(findings(&store), []);
+}
+
+/// Whoever goes on as long as there are prompts to be removed would never end, and note each turn in the history.
+fn prompts_that_do_not_go_are_an_error(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    seal(&store, &project, "A task.");
+    if place.is_sqlite() {
+        place.raw("create trigger stay before delete on prompt begin select raise(ignore); end");
+    } else {
+        place.raw(
+            "create function stay() returns trigger language plpgsql as 'begin return null; end'",
+        );
+        place.raw(
+            "create trigger stay before delete on prompt for each row execute function stay()",
+        );
+    }
+    let error = store.collect(&project, Keep::default()).wait().unwrap_err();
+    assert!(error.to_string().contains("cannot be removed"), "{error}");
+    assert_eq!(place.count("select count(*) from event"), 1);
+    assert_eq!(place.count("select count(*) from document"), 1);
 }

@@ -52,6 +52,45 @@ fn sealing_does_not_wait_for_another_project() {
     assert_eq!(findings(&store), []);
 }
 
+/// One that collects many prompts may need minutes for a statement.
+#[test]
+fn sealing_waits_while_the_one_before_works_on_a_long_statement() {
+    let Some(place) = TestStore::postgres() else {
+        return;
+    };
+    let store = impatient(&place);
+    let busy = store.project("busy").wait().unwrap();
+    let key = place.count("select key from project where name = 'busy'") as i32;
+    let (mut client, mut watcher) = (place.client(), place.client());
+    let mut long = client.transaction().unwrap();
+    long.query(PROJECT, &[&key]).unwrap();
+    let cancel = long.cancel_token();
+    thread::scope(|scope| {
+        let working = scope.spawn(move || {
+            long.batch_execute("select pg_sleep(3600)").unwrap_err();
+            long.rollback().unwrap();
+        });
+        let works = "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+        while watcher.query(works, &[]).unwrap().is_empty() {}
+        let (_, seal) = composed(&[("task.md", "One.")]);
+        let sealing = scope.spawn(|| store.seal(&busy, seal).wait());
+        // Each turn of waiting is a transaction of its own.
+        let waits = "select virtualtransaction from pg_locks where not granted and locktype = 'advisory' \
+            and database = (select oid from pg_database where datname = current_database())";
+        let mut turns: Vec<String> = Vec::new();
+        while turns.len() < 4 && !sealing.is_finished() {
+            for row in watcher.query(waits, &[]).unwrap() {
+                turns.push(row.get(0));
+            }
+            turns.dedup();
+        }
+        cancel.cancel_query(postgres::NoTls).unwrap();
+        working.join().unwrap();
+        assert!(sealing.join().unwrap().unwrap().1);
+    });
+    assert_eq!(findings(&store), []);
+}
+
 /// Returns a text without its times.
 fn timeless(error: &StoreError) -> String {
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");

@@ -333,7 +333,7 @@ fn an_index_that_lost_its_contents_is_found(place: &TestStore) {
     let removed = place.raw(&format!("delete from passage {last}"));
     assert_eq!(removed, 1);
     let found: Vec<String> = findings(&store).into_iter().map(|one| one.detail).collect();
-    assert_eq!(found, ["1 of its rows are missing"]);
+    assert_eq!(found, ["1 missing; `callsheet reindex` makes them anew"]);
 }
 
 fn the_same_prompt_may_be_sealed_at_the_same_time(place: &TestStore) {

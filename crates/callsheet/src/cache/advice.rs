@@ -13,6 +13,7 @@ use super::{Extent, Part, Side};
 
 /// Something to do, and what a cache keeps more for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Advice {
     /// The steps; the saving needs all of them.
     pub steps: Vec<Step>,

@@ -8,6 +8,7 @@ use crate::source_map::MapSpan;
 
 /// What a manifest says about caching, from declared volatility alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CacheRecord {
     /// The bytes before the first section that changes with the task or the turn, its frame included.
     pub stable_prefix_bytes: usize,
@@ -19,6 +20,7 @@ pub struct CacheRecord {
 
 /// A layer that changes more often than one that stands after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OutOfOrder {
     /// The layer.
     pub layer: String,

@@ -10,6 +10,7 @@ use crate::source_map::{FRAME, MapSpan};
 
 /// The first byte in which two prompts differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Divergence {
     /// The byte, counted from 0.
     pub byte: usize,
@@ -32,6 +33,7 @@ pub struct Divergence {
 
 /// Where a byte comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Place {
     /// The layer, or `frame`.
     pub layer: String,

@@ -46,6 +46,7 @@ pub struct Side {
 
 /// A section as a cache sees it.
 #[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Part {
     /// The layer it fills.
     pub layer: String,
@@ -179,6 +180,7 @@ impl Side {
 
 /// How much of a prompt a cache can keep, and why not more.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct CachePlan {
     /// The name and version of this shape.
     pub schema: &'static str,
@@ -205,6 +207,7 @@ pub struct CachePlan {
 
 /// A size in bytes, and in tokens where they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Extent {
     /// The number of bytes.
     pub bytes: usize,
@@ -215,6 +218,7 @@ pub struct Extent {
 
 /// What becomes of a section.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PlannedSection {
     /// The layer it fills.
     pub layer: String,

@@ -75,6 +75,21 @@ struct Observed {
     refused: Option<Refusal>,
 }
 
+/// Fails where the texts of a case are too long together; `repeat` makes long ones of few words.
+fn check_size(case: &Value) -> Result<(), String> {
+    const NO_TEXTS: [&str; 4] = ["input", "events", "omissions", "tools"];
+    let fields = case.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| !NO_TEXTS.contains(&name.as_str()));
+    let sizes = fields.map(|(_, value)| text::size(value));
+    if sizes.fold(0, usize::saturating_add) > text::MOST_BYTES {
+        return Err(format!(
+            "its texts have more than {} bytes in all",
+            text::MOST_BYTES
+        ));
+    }
+    Ok(())
+}
+
 /// What a case may spend.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +145,7 @@ impl Case {
         let bad = |line, detail: String| Error::new(ErrorKind::BadInput, detail).at(file, line);
         let value = document::json(text)
             .map_err(|malformed| bad(malformed.line, format!("bad JSON: {}", malformed.reason)))?;
+        check_size(&value).map_err(|detail| bad(None, detail))?;
         let case: Self = serde_json::from_value(value)
             .map_err(|error| bad(None, document::plain_words(&error.to_string(), "an object")))?;
         case.check_paths().map_err(|detail| bad(None, detail))?;

@@ -12,6 +12,8 @@ fn error(case: &Value) -> String {
         .to_string()
 }
 
+const TOO_LONG: &str = "a.json: its texts have more than 67108864 bytes in all";
+
 #[test]
 fn what_is_no_case_is_told() {
     assert_eq!(
@@ -28,11 +30,23 @@ fn what_is_no_case_is_told() {
         ),
         (
             json!({"input": {}, "files": {"a": {"repeat": ["xxxx", 1_u64 << 40]}}}),
-            "a.json: not a form of a text: {\"repeat\":[\"xxxx\",1099511627776]}",
+            TOO_LONG,
+        ),
+        (
+            json!({"input": {}, "expected": vec![json!({"repeat": ["x", 60 << 20]}); 1000]}),
+            TOO_LONG,
+        ),
+        (
+            json!({"input": {}, "files": {
+                "a": {"repeat": [{"repeat": ["x", 1 << 20]}, 60]}, "b": {"repeat": [["x", "y"], 2 << 20]}}}),
+            TOO_LONG,
         ),
     ] {
         assert_eq!(error(&case), told);
     }
+    // What a recipe is given is no text of the case.
+    let given = json!({"input": {"repeat": ["x", 1_u64 << 40]}, "error": "x"});
+    assert!(Case::parse(&given.to_string(), "a.json").is_ok());
     assert!(error(&json!({"input": {}, "inptu": 1})).starts_with("a.json: unknown field `inptu`"));
 }
 

@@ -1,12 +1,12 @@
 //! The written forms of a text in a case.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::recipe::built_in;
 
-/// The most bytes of one text: a few words of a case must not fill the memory.
-const MOST_BYTES: usize = 64 << 20;
+/// The most bytes of all texts of a case: a few words of it must not fill the memory.
+pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// A text of a case, in whichever form it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -32,6 +32,28 @@ impl Text {
             Value::from(text)
         }
     }
+}
+
+/// Returns how many bytes the texts in a value have at most, without making them.
+pub(super) fn size(value: &Value) -> usize {
+    let all = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => all(&mut values.iter().map(|value| size(value).saturating_add(1))),
+        Value::Object(form) => match repeated(form) {
+            Some((text, times)) => size(text).saturating_mul(times),
+            None => all(&mut form.values().map(size)),
+        },
+        _ => 0,
+    }
+}
+
+/// Returns the text that a form repeats, and how often.
+fn repeated(form: &Map<String, Value>) -> Option<(&Value, usize)> {
+    let [text, times] = form.get("repeat")?.as_array()?.as_slice() else {
+        return None;
+    };
+    Some((text, usize::try_from(times.as_u64()?).ok()?))
 }
 
 impl TryFrom<Value> for Text {
@@ -61,10 +83,8 @@ fn bytes(value: &Value) -> Option<Vec<u8>> {
             if let Some(name) = form.get("template") {
                 return template(name.as_str()?);
             }
-            let [text, times] = form.get("repeat")?.as_array()?.as_slice() else {
-                return None;
-            };
-            let (text, times) = (bytes(text)?, usize::try_from(times.as_u64()?).ok()?);
+            let (text, times) = repeated(form)?;
+            let text = bytes(text)?;
             (text.len().checked_mul(times)? <= MOST_BYTES).then(|| text.repeat(times))
         }
         _ => None,

@@ -24,6 +24,7 @@ const DENIED: &str = "denied_tools";
 
 /// A sentence that asks for a denied tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Mention {
     /// The tool, as the sentence names it.
     pub tool: String,

@@ -297,7 +297,11 @@ impl Plan {
             let section = &self.prompt.sections[index];
             omissions.push(self.omission(section, section.body.text(), String::new()));
         }
-        (self.remaining(), omissions)
+        // They are moved: a copy of a long prompt would take as much memory as the prompt.
+        let sections = std::mem::take(&mut self.prompt.sections).into_iter();
+        let kept = sections.zip(&self.kept).filter(|(_, kept)| **kept);
+        let kept = kept.map(|(section, _)| section).collect();
+        (self.prompt.with_sections(kept), omissions)
     }
 
     fn omission(&self, section: &Section, lost: &str, detail: String) -> Omission {

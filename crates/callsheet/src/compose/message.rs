@@ -12,6 +12,7 @@ use crate::source_map::SourceMap;
 
 /// What one side of a conversation says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Message {
     /// Who it is from.
     pub role: Role,

@@ -38,6 +38,7 @@ use crate::{Error, Event, Fingerprint};
 
 /// What a composition may look at besides its input.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Inputs {
     /// The folder that may be read, where there is one.
     pub root: Option<Root>,
@@ -145,6 +146,7 @@ pub struct Composition {
 
 /// What a prompt says, without the record that explains it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Draft {
     /// The exact bytes that are handed over.
     pub text: String,
@@ -227,7 +229,7 @@ fn prepare(
 }
 
 /// Assembles the prompt of a recipe from prepared values.
-pub fn assemble(
+pub(crate) fn assemble(
     recipe: &Recipe,
     prepared: Prepared,
     inputs: &Inputs,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 /// What one of several documents gave to an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Given {
     /// The document, as a person would name it.
     pub from: String,

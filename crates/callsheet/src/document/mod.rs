@@ -56,6 +56,7 @@ pub(crate) fn check_depth(input: &Value) -> Result<(), Error> {
 
 /// Why a text is not a document, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Malformed {
     /// The line, counted from 1, where it is known.
     pub line: Option<usize>,

@@ -27,6 +27,8 @@ enum Form {
     Known(Kind),
     Tag,
     Rule,
+    /// A link by its name: Markdown shows no such line, and links what has that name.
+    Definition,
     Item,
     /// What the text behind it may make special.
     Unfinished,
@@ -154,6 +156,7 @@ pub(crate) fn restore(value: &str, items: bool) -> String {
 /// Returns what makes a line special, unless the first `own` bytes do.
 fn sign(line: &str, own: usize, items: bool) -> Option<Sign> {
     let mut at = 0;
+    let rules = rules_from(line);
     loop {
         at += line[at..].len() - line[at..].trim_start_matches(is_space).len();
         let rest = &line[at..];
@@ -166,7 +169,8 @@ fn sign(line: &str, own: usize, items: bool) -> Option<Sign> {
             return (sign.at >= own).then_some(sign);
         }
         let found = tag(rest).map(|found| (found, Form::Tag));
-        let found = found.or_else(|| Some((rule(rest)?, Form::Rule)));
+        let found = found.or_else(|| Some((rule(rest, rules.saturating_sub(at))?, Form::Rule)));
+        let found = found.or_else(|| Some((definition(rest)?, Form::Definition)));
         let found = found.or_else(|| Some((item(rest).filter(|_| items)?, Form::Item)));
         if let Some(((sign, escapes), form)) = found
             && at + sign >= own
@@ -208,14 +212,40 @@ fn tag(rest: &str) -> Option<(usize, usize)> {
     begins.then_some((1 + escapes, escapes))
 }
 
-/// Returns where the first sign of a rule stands: three or more of one sign, and blanks.
-fn rule(rest: &str) -> Option<(usize, usize)> {
+/// Returns from where on a line is nothing but signs of one kind and blanks, so that a rule can begin there.
+fn rules_from(line: &str) -> usize {
+    let before = |sign| line.trim_end_matches(|c| c == sign || is_space(c)).len();
+    before('*').min(before('_'))
+}
+
+/// Returns where the first sign of a rule stands, which is `from` at the earliest: three or more of one sign, and blanks.
+///
+/// A line of very many list items is not read anew for each of them.
+fn rule(rest: &str, from: usize) -> Option<(usize, usize)> {
     let bare = rest.trim_start_matches('\\');
     let escapes = rest.len() - bare.len();
+    if escapes < from {
+        return None;
+    }
     let sign = bare.chars().next().filter(|c| matches!(c, '*' | '_'))?;
     let signs = bare.chars().filter(|c| *c == sign).count();
     let only = bare.chars().all(|c| c == sign || is_space(c));
     (only && signs >= 3).then_some((escapes, escapes))
+}
+
+/// Returns where the definition of a link stands, or what may become one: `[name]: target`.
+fn definition(rest: &str) -> Option<(usize, usize)> {
+    let bare = rest.trim_start_matches('\\');
+    let escapes = rest.len() - bare.len();
+    let name = bare.strip_prefix('[')?;
+    let mut is_escaped = false;
+    let end = name.find(|c| {
+        let ends = c == ']' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    let behind = end.map_or("", |end| &name[end + 1..]);
+    (behind.is_empty() || behind.starts_with(':')).then_some((escapes, escapes))
 }
 
 /// Returns where the sign of a list item or a quote stands.
@@ -278,6 +308,40 @@ pub(crate) fn fence(line: &str) -> Option<Fence> {
     }
 }
 
+/// Tells whether no line behind this one goes on with a paragraph before it: it is a heading, or opens a code block.
+pub(crate) fn ends_paragraph(line: &str) -> bool {
+    let found = special_at(line.trim_start_matches(is_space));
+    let known = found.filter(|(_, _, escapes)| *escapes == 0);
+    known.is_some_and(|(kind, ..)| {
+        matches!(kind, Kind::Heading(_) | Kind::Fence { plain: true, .. })
+    })
+}
+
+/// Tells whether a line at the margin ends a list right before it.
+pub(crate) fn ends_list(line: &str) -> bool {
+    let bare = line.trim_end_matches(is_space);
+    let is_rule = bare.len() >= 3 && bare.bytes().all(|byte| byte == b'-');
+    ends_paragraph(line) || is_rule || rule(line, 0).is_some() || line.starts_with('>')
+}
+
+/// Tells whether some line of a text is a list item or a quote.
+pub(crate) fn has_items(text: &str) -> bool {
+    lines(text).any(|line| item(text[line.range()].trim_start_matches(is_space)).is_some())
+}
+
+/// Returns where backslashes go so that a value ends no cell of a table.
+pub(crate) fn in_row(value: &str) -> Vec<usize> {
+    let bytes = value.as_bytes();
+    let ends = memchr::memchr_iter(b'|', bytes).chain([bytes.len()]);
+    let found = ends.flat_map(|end| {
+        let signs = bytes[..end].iter().rev().take_while(|byte| **byte == b'\\');
+        let signs = signs.count();
+        // What escapes the sign must not be escaped itself.
+        std::iter::repeat_n(end, signs + usize::from(end < bytes.len()))
+    });
+    found.collect()
+}
+
 /// Tells whether a line is a list item.
 pub(crate) fn is_item(line: &str) -> bool {
     let inner = line.trim_start_matches(is_space);
@@ -299,6 +363,15 @@ mod tests {
             done = *at;
         }
         out + &value[done..]
+    }
+
+    #[test]
+    fn a_line_of_very_many_items_is_read_once() {
+        let items = "* ".repeat(500_000);
+        assert_eq!(in_block(&format!("{items}x"), false, false), [0; 0]);
+        assert_eq!(in_block(&items, false, false), [0]);
+        let mixed = format!("{items}_ _ _");
+        assert_eq!(in_block(&mixed, false, false), [1_000_000]);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Globs {
     }
 
     /// Returns the patterns of which no path in `paths` matches any.
-    pub fn without_match<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<&str> {
+    pub(crate) fn without_match<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<&str> {
         let mut hit = vec![false; self.patterns.len()];
         for path in paths {
             for form in self.include.matches(path) {

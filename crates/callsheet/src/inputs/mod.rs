@@ -25,6 +25,7 @@ use crate::trace::{Origin, OriginKind, Traced};
 
 /// The text of a file, with its provenance.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FileText {
     /// The text, newlines normalised to LF.
     pub body: Traced,
@@ -147,7 +148,7 @@ fn templates_of(root: &Root) -> TemplateSet {
 }
 
 /// Reads the files of a folder below a root that are wanted and texts, by name; a refusal comes with the path it is about.
-pub fn read_folder(
+pub(crate) fn read_folder(
     root: &Root,
     relative: &str,
     wanted: impl Fn(&str) -> bool,

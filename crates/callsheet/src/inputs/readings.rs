@@ -253,7 +253,7 @@ impl Readings {
 
     /// Puts the contents beside the readings that name them.
     #[must_use]
-    pub fn with_bodies(mut self, bodies: Bodies) -> Self {
+    pub(crate) fn with_bodies(mut self, bodies: Bodies) -> Self {
         self.bodies = bodies;
         self
     }

@@ -28,6 +28,7 @@ pub(super) struct Folder {
 /// The direct children of a folder, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Listing {
     /// The names of everything but folders; links and special files are among them.
     pub names: Vec<String>,
@@ -54,6 +55,7 @@ impl Listing {
 /// What a walk found, sorted by the bytes of the path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Found {
     /// Regular files, relative to the root, with `/` between the parts.
     pub files: Vec<String>,

@@ -70,7 +70,7 @@ impl Disk {
     }
 
     /// Makes the same with room for so many bytes.
-    pub fn watched_within(bytes: u64) -> Self {
+    pub(crate) fn watched_within(bytes: u64) -> Self {
         Self(Kind::Watched(Arc::new(Watched {
             readings: Mutex::default(),
             read: AtomicU64::new(0),

@@ -6,6 +6,7 @@ use super::{Mounts, decode, forms, real};
 
 /// A real path that a text holds. It never has the path itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Leak {
     /// The words for the folder, where it is a known one.
     pub folder: Option<&'static str>,

@@ -10,6 +10,7 @@ use super::issue::Issue;
 /// A workflow as nodes and edges.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Graph {
     /// The node that a run begins with.
     pub entry_node_id: String,
@@ -22,6 +23,7 @@ pub struct Graph {
 /// A node of a workflow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Node {
     /// The name, unique in the graph.
     pub id: String,
@@ -45,6 +47,7 @@ pub struct Node {
 /// A way from a node to another.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Edge {
     /// Where it begins.
     #[serde(skip_serializing)]

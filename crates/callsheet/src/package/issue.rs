@@ -31,6 +31,7 @@ pub enum IssueKind {
 /// One problem of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Issue {
     /// How bad it is.
     pub severity: Severity,

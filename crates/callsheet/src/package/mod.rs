@@ -33,6 +33,7 @@ pub struct Package {
 
 /// A workflow of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Workflow {
     /// The name, where the package lists its workflows.
     pub id: Option<String>,
@@ -121,7 +122,7 @@ impl Package {
     }
 
     /// Returns the text of the file with the agents.
-    pub fn agents_text(&self) -> &str {
+    pub(crate) fn agents_text(&self) -> &str {
         &self.agents_text
     }
 

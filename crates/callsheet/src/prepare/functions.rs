@@ -39,24 +39,24 @@ impl<'a> Surroundings<'a> {
 
 /// A function that makes values for layers.
 #[derive(Debug)]
-pub struct Function {
+struct Function {
     /// What recipes call it.
-    pub name: &'static str,
+    name: &'static str,
     /// The functions that have to be named before it.
-    pub after: &'static [&'static str],
+    after: &'static [&'static str],
     /// The fields that it takes, of the input or of functions before it.
-    pub reads: &'static [&'static str],
+    reads: &'static [&'static str],
     /// The fields that it adds.
-    pub adds: &'static [&'static str],
+    adds: &'static [&'static str],
     /// Those of them in which every text is fit for a line already; a template changes nothing about them.
-    pub(crate) harmless: &'static [&'static str],
+    harmless: &'static [&'static str],
     /// The frames that it prints with, which the recipe has.
-    pub frames: &'static [&'static str],
+    frames: &'static [&'static str],
     run: fn(&mut Prepared, Surroundings<'_>) -> Result<(), Error>,
 }
 
 /// All functions, by their names.
-pub static FUNCTIONS: [Function; 24] = [
+static FUNCTIONS: [Function; 24] = [
     Function {
         name: "brief",
         after: &["mounts"],
@@ -382,7 +382,7 @@ impl Preparation {
     /// Prepares a checked input.
     ///
     /// No value is cut within a secret that the rules know.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         fields: Map<String, Value>,
         recipe: &Recipe,

@@ -53,12 +53,11 @@ use crate::source::lookup;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 use crate::{Error, ErrorKind, Event};
 
-pub(crate) use functions::Surroundings;
-pub use functions::{FUNCTIONS, Function, Preparation};
+pub(crate) use functions::{Preparation, Surroundings};
 
 /// A text that a function made, with its provenance.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The name of the section it becomes.
     pub name: String,
     /// The text.
@@ -69,7 +68,7 @@ pub struct Piece {
 
 /// What the layers of a recipe draw from.
 #[derive(Clone, Debug, Default)]
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// The fields of the input, and those that functions added.
     pub fields: Map<String, Value>,
     /// Where texts in added fields came from, by their paths (`digest.checks[0].name`).

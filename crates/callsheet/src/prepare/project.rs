@@ -38,6 +38,7 @@ const MAX_CHARS: usize = 3000;
 
 /// What is known of a project.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ProjectContext {
     /// The text of the layer.
     pub body: Traced,

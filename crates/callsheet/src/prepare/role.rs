@@ -6,7 +6,7 @@ use super::environment::profile;
 use super::{Prepared, Surroundings};
 use crate::profile::VARIABLES;
 use crate::source::lookup;
-use crate::template::{Missing, Values, placeholders, render_plain};
+use crate::template::{Missing, OUTPUT_LIMIT, Page, Values, fill_plain, placeholders};
 use crate::text::value_text;
 use crate::trace::{Origin, OriginKind, Traced};
 use crate::{Error, ErrorKind};
@@ -49,7 +49,12 @@ fn filled(field: &str, text: &str, fields: &Map<String, Value>) -> Result<Traced
         map: &values,
         prefix: "",
     };
-    let rendered = render_plain(&body, values, None, Missing::Keep);
+    let page = (Page::default(), OUTPUT_LIMIT);
+    let (rendered, is_whole) = fill_plain(page, &body, values, None, Missing::Keep);
+    if !is_whole {
+        let detail = format!("`{field}`: prints more than {OUTPUT_LIMIT} bytes");
+        return Err(Error::new(ErrorKind::BadInput, detail));
+    }
     Ok(rendered.body.strip())
 }
 

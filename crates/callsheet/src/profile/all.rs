@@ -16,6 +16,7 @@ const ENDING: &str = ".toml";
 
 /// A profile, or why it is none, and the file it stands in.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Found {
     /// The file.
     pub home: String,

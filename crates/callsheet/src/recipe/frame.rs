@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::freetext::strict;
 use crate::template::{Placeholder, interpolate, placeholders};
 use crate::trace::{Traced, Transform};
 
@@ -66,6 +67,7 @@ type Hole<'a> = (&'a str, &'a Traced);
 /// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Frame {
     /// The name that `{{tag}}` prints.
     #[serde(default)]
@@ -105,6 +107,24 @@ impl Frame {
         (print(&self.open), print(&self.close))
     }
 
+    /// Returns the names of the tags that it has.
+    pub(super) fn tags(&self) -> impl Iterator<Item = &str> {
+        let texts = [self.open.as_str(), self.close.as_str()];
+        let used = texts.iter().any(|text| text.contains("<{{tag}}"));
+        let tag = used.then_some(self.tag.as_str());
+        texts.into_iter().flat_map(strict::tag_names).chain(tag)
+    }
+
+    /// Returns what stands before in whole lines, where it shows what stands inside as it is.
+    pub(super) fn lines_before(&self) -> &str {
+        let longer = self.open.contains("{{fence}}");
+        if longer || self.escape.changes_bodies() {
+            return "";
+        }
+        let end = self.open.rfind('\n').map_or(0, |end| end + 1);
+        &self.open[..end]
+    }
+
     /// Returns what prints it around texts that a function makes.
     pub(crate) fn printer(&self) -> Printer<'_> {
         Printer {
@@ -138,7 +158,7 @@ impl Frame {
     }
 
     /// Tells whether the tag with this suffix occurs in the text, opening or closing.
-    pub fn tag_occurs(&self, suffix: &str, text: &str) -> bool {
+    pub(crate) fn tag_occurs(&self, suffix: &str, text: &str) -> bool {
         if self.tag.is_empty() {
             return false;
         }

@@ -12,6 +12,7 @@ use crate::source::{fill, flag, lookup};
 /// An event in the words of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Notice {
     /// The name of the event.
     pub event: String,
@@ -27,7 +28,7 @@ pub struct Notice {
 
 impl Notice {
     /// Tells whether it is about a layer.
-    pub fn is_about(&self, layer: &str) -> bool {
+    pub(crate) fn is_about(&self, layer: &str) -> bool {
         self.layers.is_empty() || self.layers.iter().any(|name| name == layer)
     }
 
@@ -52,6 +53,7 @@ impl Notice {
 /// Lets whole optional layers give way, the lowest priority first, until a limit holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct GiveWay {
     /// The input field that says whether anything gives way.
     pub from: String,

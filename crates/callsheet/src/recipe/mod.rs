@@ -13,8 +13,8 @@ mod message;
 mod parse;
 mod uses;
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,6 +28,7 @@ pub use limit::{GiveWay, Limit, Notice};
 
 use self::uses::Uses;
 use crate::document;
+use crate::freetext::strict;
 use crate::omission::Reason;
 use crate::prepare::Preparation;
 use crate::redact::Level;
@@ -110,11 +111,19 @@ pub struct Recipe {
     pub fingerprint: Fingerprint,
     frames: BTreeMap<String, Frame>,
     folder: Folder,
+    derived: Derived,
+}
+
+/// What is worked out from a recipe when it is asked for.
+#[derive(Debug, Default)]
+struct Derived {
     uses: OnceLock<Uses>,
+    tags: OnceLock<Arc<BTreeSet<String>>>,
 }
 
 /// A message that several layers make together.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageRule {
     /// The frame around all its sections, by name.
     pub frame: Option<String>,
@@ -124,6 +133,7 @@ pub struct MessageRule {
 
 /// A slot of a recipe.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Layer {
     /// The name, unique in the recipe.
     pub name: String,
@@ -205,13 +215,13 @@ impl Recipe {
         if !self.prepare.is_empty() && self.schema.is_closed() {
             return Ok(());
         }
-        let uses = self.uses.get_or_init(|| Uses::of(self));
+        let uses = self.derived.uses.get_or_init(|| Uses::of(self));
         let fields = input.as_object();
         fields.map_or(Ok(()), |fields| uses.check(fields, &self.name))
     }
 
     /// Tells whether a limit on tokens is set for an input.
-    pub fn limits_tokens(&self, fields: &Map<String, Value>) -> bool {
+    pub(crate) fn limits_tokens(&self, fields: &Map<String, Value>) -> bool {
         let limits = [&self.warning, &self.error];
         limits
             .into_iter()
@@ -220,7 +230,7 @@ impl Recipe {
     }
 
     /// Returns the frame that a name, in which `{{field}}` may stand, names.
-    pub fn frame_of(
+    pub(crate) fn frame_of(
         &self,
         name: Option<&str>,
         fields: &Map<String, Value>,
@@ -239,6 +249,49 @@ impl Recipe {
                 .expecting(name, self.frames.keys())
                 .at(self.file(), None)
         })
+    }
+
+    /// Returns the names of the tags that templates, texts and frames have: values make none of them.
+    pub(crate) fn tags(&self) -> &Arc<BTreeSet<String>> {
+        self.derived.tags.get_or_init(|| {
+            let texts = self.layers.iter().filter_map(|layer| layer.source.text());
+            let texts = texts.flat_map(strict::tag_names);
+            let frames = self.frames_in_use().flat_map(Frame::tags);
+            let all = self.templates.tags().chain(texts).chain(frames);
+            Arc::new(all.map(str::to_owned).collect())
+        })
+    }
+
+    /// Returns the frames that layers may stand in; where the input has a say, that is any.
+    fn frames_in_use(&self) -> impl Iterator<Item = &Frame> {
+        let layers = self.layers.iter();
+        let layers = layers.flat_map(|layer| [layer.frame.as_deref(), layer.list.as_deref()]);
+        let messages = self.messages.values().map(|rule| rule.frame.as_deref());
+        let named = layers.chain(messages).chain([self.frame.as_deref()]);
+        let named: BTreeSet<&str> = named.flatten().collect();
+        let any = named.iter().any(|name| name.contains("{{"));
+        let frames = self.frames.iter();
+        frames.filter_map(move |(name, frame)| {
+            (any || named.contains(name.as_str())).then_some(frame)
+        })
+    }
+
+    /// Returns what the frames around a layer have before its text, in whole lines.
+    pub(crate) fn before(
+        &self,
+        layer: &Layer,
+        fields: &Map<String, Value>,
+    ) -> Result<String, Error> {
+        let message = layer
+            .message
+            .as_ref()
+            .and_then(|name| self.messages.get(name));
+        let around = message.map_or(&self.frame, |rule| &rule.frame);
+        let mut before = String::new();
+        for name in [around, &layer.list, &layer.frame] {
+            before.push_str(self.frame_of(name.as_deref(), fields)?.lines_before());
+        }
+        Ok(before)
     }
 
     /// Returns what stands between texts in a frame.

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use serde::de;
 use serde_json::{Map, Value, json};
@@ -12,7 +11,7 @@ use toml::Spanned;
 
 use super::file::{CommonFile, LayerFile, RecipeFile};
 use super::message::messages;
-use super::{Condition, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
+use super::{Condition, Derived, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
 use crate::document::keep_digits;
 use crate::error::line_of;
 use crate::outside::{self, ALLOW_OUTSIDE, PROMPTS_DIR};
@@ -118,7 +117,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
         fingerprint: Fingerprint::of_named(hashed),
         frames,
         folder,
-        uses: OnceLock::new(),
+        derived: Derived::default(),
     })
 }
 

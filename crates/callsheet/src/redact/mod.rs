@@ -61,6 +61,7 @@ impl fmt::Debug for Key {
 
 /// A secret that a section held, as the manifest records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Redaction {
     /// The layer of the section.
     pub layer: String,
@@ -144,7 +145,7 @@ impl Redactor {
     ///
     /// A pseudonym can bare the edge of another secret that touched the first, so the search goes on until it finds
     /// nothing.
-    pub fn traced(&self, body: &Traced) -> Option<Traced> {
+    pub(crate) fn traced(&self, body: &Traced) -> Option<Traced> {
         self.traced_noting(body, &mut Secrets::default())
     }
 

@@ -50,6 +50,7 @@ const PARTS: [(&str, &str); 4] = [
 /// The secret is the first group of the expression that takes part in a match, or else all of the match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Rule {
     /// The name of the rule, which is the kind of what it finds.
     pub id: String,

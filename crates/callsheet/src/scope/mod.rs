@@ -40,6 +40,7 @@ pub struct ScopeSources {
 /// The scope of one run, frozen when it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ScopeSnapshot {
     /// The version of this shape.
     pub version: u32,

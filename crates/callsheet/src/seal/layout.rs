@@ -71,16 +71,18 @@ impl Layout {
         }
         // A few texts named many times would be more than any memory holds.
         let mut size: usize = self.frames.iter().map(String::len).sum();
+        let mut bodies = Vec::with_capacity(manifest.sections.len());
         for section in &manifest.sections {
-            size = size.saturating_add(body(section.fingerprint)?.len());
+            let body = body(section.fingerprint)?;
+            size = size.saturating_add(body.len());
+            bodies.push(body);
         }
         if size as u64 > MOST_BYTES {
             return Err(damaged("it is larger than a prompt may be"));
         }
         let mut text = frames.next().cloned().unwrap_or_default();
         text.reserve(size - text.len());
-        for (section, frame) in manifest.sections.iter().zip(frames) {
-            let body = body(section.fingerprint)?;
+        for (body, frame) in bodies.into_iter().zip(frames) {
             if self.schema == MESSAGES {
                 text.push_str(&json_escaped(body));
             } else {

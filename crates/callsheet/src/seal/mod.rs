@@ -74,21 +74,28 @@ pub struct Seal {
 }
 
 /// What a composition tells of itself: its manifest and its source map, as they are sealed.
-struct Told([String; 2]);
+struct Told {
+    source_map: SourceMap,
+    documents: [String; 2],
+}
 
 impl Told {
     fn of(composition: &Composition) -> Self {
         let map = &composition.source_map;
-        let map = match composition.prompt.shape {
-            Shape::Messages => compact(&map.folded(&composition.text)),
-            Shape::Text | Shape::System => compact(map),
+        let source_map = match composition.prompt.shape {
+            Shape::Messages => map.folded(&composition.text),
+            Shape::Text | Shape::System => map.clone(),
         };
-        Self([compact(&composition.manifest), map])
+        Self {
+            documents: [compact(&composition.manifest), compact(&source_map)],
+            source_map,
+        }
     }
 
     /// Tells whether one of the paths is named.
     fn names(&self, paths: &RootPaths) -> bool {
-        self.0.iter().any(|text| paths.are_in(text.as_bytes()))
+        let mut documents = self.documents.iter();
+        documents.any(|text| paths.are_in(text.as_bytes()))
     }
 }
 
@@ -113,6 +120,18 @@ impl Seal {
         inputs: &Inputs,
         options: &Options,
     ) -> Result<Self, Error> {
+        let (seal, _) = Self::with_parsed(composition, recipe, input, inputs, options)?;
+        Ok(seal)
+    }
+
+    /// Does the same, and returns the documents as values, too, so that nobody has to parse what was just written.
+    pub fn with_parsed(
+        composition: &Composition,
+        recipe: &Recipe,
+        input: &Value,
+        inputs: &Inputs,
+        options: &Options,
+    ) -> Result<(Self, Parsed), Error> {
         let mut hidden = SealedInputs::of(recipe, input, inputs, options)?;
         let root = inputs.root.iter();
         let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
@@ -149,7 +168,7 @@ impl Seal {
         recipe: &Recipe,
         mut sealed: SealedInputs,
         options: &Options,
-    ) -> Self {
+    ) -> (Self, Parsed) {
         sealed.scrubbed = match options.redactor(recipe) {
             Some(redactor) => scrub::scrub(&mut sealed, &redactor, &composition.secrets),
             None => false,
@@ -166,7 +185,7 @@ impl Seal {
             add(&mut bodies, &tool.to_string());
         }
         let layout = Layout::of(text, composition.cut(), &composition.manifest);
-        let Told([manifest, map]) = told;
+        let [manifest, map] = told.documents;
         let mut seal = Self {
             documents: [manifest, map, compact(&layout), compact(&sealed)],
             bodies,
@@ -176,7 +195,18 @@ impl Seal {
             sealed.replays = false;
             seal.documents[3] = compact(&sealed);
         }
-        seal
+        let parsed = Parsed {
+            manifest: composition.manifest.clone(),
+            // As it is read: its places and messages are those of the layout.
+            source_map: SourceMap {
+                places: Vec::new(),
+                messages: Vec::new(),
+                ..told.source_map
+            },
+            layout,
+            inputs: sealed.with_bodies(Bodies::new()),
+        };
+        (seal, parsed)
     }
 
     /// Returns the fingerprint of the whole: no byte of it can change without another.

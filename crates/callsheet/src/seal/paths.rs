@@ -87,7 +87,7 @@ impl RootPaths {
     }
 
     /// Tells whether a text holds one of the paths.
-    pub fn are_in(&self, text: &[u8]) -> bool {
+    pub(crate) fn are_in(&self, text: &[u8]) -> bool {
         self.find(text).next().is_some()
     }
 

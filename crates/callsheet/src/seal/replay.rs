@@ -10,6 +10,7 @@ use crate::{Composition, Error, Options};
 
 /// A prompt that was composed again.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Replay {
     /// What this engine makes of the sealed inputs.
     pub composition: Composition,

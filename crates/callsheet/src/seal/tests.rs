@@ -24,7 +24,9 @@ fn sealed(
     let inputs = Inputs::new(Disk::watched().open(folder.path()).unwrap());
     let recipe = built_in(recipe).unwrap().unwrap();
     let composition = compose(recipe, input, &inputs, options).unwrap();
-    let seal = Seal::of(&composition, recipe, input, &inputs, options).unwrap();
+    let sealed = Seal::with_parsed(&composition, recipe, input, &inputs, options);
+    let (seal, parsed) = sealed.unwrap();
+    assert_eq!(seal.parsed().unwrap(), parsed);
     (composition, seal)
 }
 

@@ -46,6 +46,11 @@ pub trait Source: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the text of the recipe that stands in the layer itself, where it is one.
+    fn text(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns what it reads of the input; nothing where that cannot be known.
     fn reads(&self, templates: &TemplateSet) -> Option<Vec<Read>> {
         let _ = templates;
@@ -55,6 +60,7 @@ pub trait Source: fmt::Debug + Send + Sync {
 
 /// A field of the input that a source reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Read {
     /// The dotted path.
     pub path: String,
@@ -111,7 +117,7 @@ pub struct World<'a> {
     /// The fields of the checked and prepared input.
     pub fields: &'a Map<String, Value>,
     /// Prepared texts, by field.
-    pub pieces: &'a BTreeMap<String, Vec<Piece>>,
+    pub(crate) pieces: &'a BTreeMap<String, Vec<Piece>>,
     /// What is left out of prepared texts, by field.
     pub left_out: &'a BTreeMap<String, Vec<Omission>>,
     /// Where texts in fields came from that functions added, by their paths.
@@ -152,6 +158,7 @@ pub(crate) fn needs_root() -> Error {
 
 /// What a layer gave.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Gathered {
     /// Its sections, in order.
     pub sections: Vec<Section>,

@@ -29,6 +29,10 @@ impl Source for TextSource {
         })
     }
 
+    fn text(&self) -> Option<&str> {
+        Some(self.0.body.text())
+    }
+
     fn reads(&self, _: &TemplateSet) -> Option<Vec<Read>> {
         Some(Read::holes(self.0.body.text()))
     }
@@ -86,6 +90,8 @@ fn render(
         harmless: &world.recipe.prepare.harmless(),
         traces: world.traces,
         raw: layer.raw,
+        tags: world.recipe.tags(),
+        before: &world.recipe.before(layer, world.fields)?,
         mounts: world.mounts.unwrap_or(&project),
         shared: world.shared,
     };

@@ -30,6 +30,7 @@ pub enum Phase {
 
 /// Which groups of files a phase is given beside the story files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextFlags {
     /// The frozen context of the project.
     pub project_context: bool,

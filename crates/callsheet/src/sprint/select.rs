@@ -11,6 +11,7 @@ use super::{Board, Entry, Kind};
 
 /// The stories that are taken next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Choice {
     /// One or two keys; none if there is nothing to do.
     pub story_keys: Vec<String>,

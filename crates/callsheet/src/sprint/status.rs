@@ -49,7 +49,7 @@ impl Status {
     }
 
     /// Tells whether going from here to `to` is a step back; whatever is blocked may go anywhere.
-    pub fn goes_back(self, to: Self) -> bool {
+    pub(crate) fn goes_back(self, to: Self) -> bool {
         match (self, to) {
             (Self::Blocked, _) => false,
             (from, Self::Blocked) => from == Self::Done,
@@ -65,6 +65,7 @@ impl Status {
 
 /// The word that a board has for a story, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Word {
     /// The word as it stands there, without quotes and comment.
     pub text: String,

@@ -88,6 +88,7 @@ fn number(short: &str) -> String {
 
 /// A status that a file says it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Noted {
     /// The line, counted from 1.
     pub line: usize,

@@ -62,6 +62,7 @@ impl StateCode {
 
 /// Why a state cannot be read or must not be written.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StateError {
     /// What programs branch on.
     pub code: StateCode,

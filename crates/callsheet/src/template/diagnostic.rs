@@ -29,6 +29,7 @@ pub enum DiagnosticKind {
 
 /// Something wrong with a template file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The file it is in.
     pub file: String,

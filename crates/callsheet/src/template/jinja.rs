@@ -12,6 +12,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
 use super::bounds;
+use super::context::Context;
 use super::file::Template;
 use super::includes::names;
 use super::numbers::{Digits, Figures};
@@ -301,25 +302,28 @@ impl Engine<'_> {
 
     /// Returns the error of a rendering; one about a name that is not there says which there are.
     fn undefined(&self, error: &minijinja::Error, task: &Task<'_>) -> Error {
-        let told = self.error(error, task.template);
-        let detail = told.detail();
-        let path = detail.strip_suffix("` is undefined");
-        let Some(path) = path.and_then(|path| path.strip_prefix('`')) else {
-            return told;
-        };
         let context = Context::new(task.template, task.values.map);
-        let (before, name) = path.rsplit_once('.').unwrap_or(("", path));
-        let mut steps = before.split('.').filter(|step| !step.is_empty());
-        let name = name.to_owned();
-        let Some(first) = steps.next() else {
-            let names = context.iter().map(|(name, _)| name);
-            return told.expecting(&name, names);
+        let (inner, place, line) = self.place(error, task.template);
+        let detail = inner.detail().unwrap_or_default();
+        let path = match detail
+            .strip_suffix(")")
+            .unwrap_or(detail)
+            .rsplit_once("` is undefined")
+        {
+            Some((before, "")) => before.rsplit_once('`').map(|(_, path)| path.to_owned()),
+            // Of what a macro looks up outside of itself the engine does not know the name.
+            _ if inner.kind() == minijinja::ErrorKind::UndefinedError && detail.is_empty() => {
+                context.lacks(place, line)
+            }
+            _ => None,
         };
-        let mut fields = context.iter();
-        let found = fields.find_map(|(name, value)| (name == first).then_some(value));
-        let found = steps.fold(found, |value: Option<&Value>, step| value?.get(step));
-        match found.and_then(Value::as_object) {
-            Some(fields) => told.expecting(&name, fields.keys()),
+        let Some(path) = path else {
+            return self.error(error, task.template);
+        };
+        let told = Error::new(ErrorKind::BadTemplate, format!("`{path}` is undefined"));
+        let told = told.at(&place.file, line.map(|line| place.line_of(line)));
+        match context.beside(&path) {
+            Some((name, names)) => told.expecting(&name, names),
             None => told,
         }
     }
@@ -332,17 +336,24 @@ impl Engine<'_> {
     }
 
     fn error(&self, error: &minijinja::Error, template: &Template) -> Error {
+        let (inner, place, line) = self.place(error, template);
+        let line = line.map(|line| place.line_of(line));
+        self.explained(inner).at(&place.file, line)
+    }
+
+    /// Returns what an error comes from, the template that it is about, and the line of its body.
+    fn place<'e>(
+        &'e self,
+        error: &'e minijinja::Error,
+        template: &'e Template,
+    ) -> (&'e minijinja::Error, &'e Template, Option<usize>) {
         let mut inner = error;
         while let Some(source) = inner.source().and_then(|source| source.downcast_ref()) {
             inner = source;
         }
-        let place = inner
-            .name()
-            .and_then(number)
-            .and_then(|at| self.templates.get(at))
-            .unwrap_or(template);
-        let line = inner.line().map(|line| place.line_of(line));
-        self.explained(inner).at(&place.file, line)
+        let named = inner.name().and_then(number);
+        let place = named.and_then(|at| self.templates.get(at));
+        (inner, place.unwrap_or(template), inner.line())
     }
 
     fn explained(&self, error: &minijinja::Error) -> Error {
@@ -416,29 +427,4 @@ pub(super) fn raw_line(body: &str) -> Option<usize> {
 fn quoted(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
-}
-
-/// The values that a template sees: those given, without nulls, and the defaults of the others.
-struct Context<'a> {
-    given: &'a Map<String, Value>,
-    defaults: Map<String, Value>,
-}
-
-impl<'a> Context<'a> {
-    fn new(template: &Template, given: &'a Map<String, Value>) -> Self {
-        let has = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
-        let defaults = defaults_by_name(&template.variables).into_iter();
-        let missing = defaults.filter(|(name, _)| !has(name));
-        Self {
-            given,
-            defaults: missing
-                .map(|(name, default)| (name.to_owned(), Value::from(default)))
-                .collect(),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
-        let given = self.given.iter().filter(|(_, value)| !value.is_null());
-        given.chain(&self.defaults)
-    }
 }

@@ -6,6 +6,7 @@
 mod alias;
 pub(crate) mod bounds;
 mod check;
+mod context;
 mod diagnostic;
 mod file;
 mod frontmatter;
@@ -22,10 +23,12 @@ pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use file::{Language, Template, Variable};
 pub(crate) use jinja::Shared;
 pub use jinja::{FUEL, OUTPUT_LIMIT};
+pub(crate) use plain::fill_plain;
 pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
 pub use scan::{Placeholder, placeholders};
 pub(crate) use set::Rights;
 pub use set::TemplateSet;
+pub(crate) use traced::Page;
 
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,7 @@ pub struct Values<'a> {
 
 /// A rendered template.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The text.
     pub body: Traced,
@@ -84,7 +85,8 @@ impl Rendered {
 /// What becomes of a placeholder that a template with declarations does not declare.
 pub(super) const STAYS: &str = "is not declared and stays as it is";
 
-/// Renders a plain body; never fails, so that [`Missing::Error`] acts like [`Missing::Empty`] here.
+/// Renders a plain body; never fails, so that [`Missing::Error`] acts like [`Missing::Empty`] here, and a long value that is
+/// printed very often makes a very long text.
 ///
 /// Where variables are `declared`, be it none, any other placeholder without a value is prose and stays as it stands.
 pub fn render_plain(
@@ -93,17 +95,19 @@ pub fn render_plain(
     declared: Option<&[Variable]>,
     missing: Missing,
 ) -> Rendered {
-    fill_plain(Page::default(), body, values, declared, missing)
+    let page = (Page::default(), usize::MAX);
+    let (rendered, _) = fill_plain(page, body, values, declared, missing);
+    rendered
 }
 
-/// Does the same onto a page, which says what values may do.
-pub(super) fn fill_plain(
-    page: Page,
+/// Does the same onto a page, which says what values may do and has room for so many bytes; tells whether all fit.
+pub(crate) fn fill_plain(
+    (page, room): (Page, usize),
     body: &Traced,
     values: Values<'_>,
     declared: Option<&[Variable]>,
     missing: Missing,
-) -> Rendered {
+) -> (Rendered, bool) {
     let holes = placeholders(body.text());
     let mut filler = Filler {
         values,
@@ -115,6 +119,8 @@ pub(super) fn fill_plain(
         missing: Vec::new(),
         prose: Vec::new(),
         page,
+        room,
+        is_full: false,
     };
     filler.fill(body, &holes);
     let unused = values
@@ -123,13 +129,14 @@ pub(super) fn fill_plain(
         .filter(|name| !filler.texts.contains_key(name.as_str()))
         .cloned()
         .collect();
-    Rendered {
+    let rendered = Rendered {
         body: filler.page.finish(),
         missing: filler.missing,
         prose: filler.prose,
         unused,
         omissions: Vec::new(),
-    }
+    };
+    (rendered, !filler.is_full)
 }
 
 /// Replaces the placeholders of a text by what `lookup` gives; a name it does not know stays as it stands.
@@ -183,6 +190,10 @@ struct Filler<'a> {
     missing: Vec<String>,
     prose: Vec<String>,
     page: Page,
+    /// How many bytes the page may have.
+    room: usize,
+    /// Whether a value did not fit; nothing is printed from there on.
+    is_full: bool,
 }
 
 impl Filler<'_> {
@@ -214,6 +225,11 @@ impl Filler<'_> {
             self.texts.insert(hole.name.clone(), text);
         }
         match self.texts.get(&hole.name) {
+            Some(Some(text))
+                if self.is_full || text.len() > self.room.saturating_sub(self.page.len()) =>
+            {
+                self.is_full = true;
+            }
             Some(Some(text)) => self.page.put(text),
             _ if self.keep || is_prose(&hole.name, self.declared) => self.page.own(literal),
             _ => {}

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 /// A placeholder of the plain language.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Placeholder {
     /// The name between the braces, without white space around it.
     pub name: String,

@@ -9,7 +9,7 @@ use super::alias;
 use super::diagnostic::{Diagnostic, DiagnosticKind};
 use super::file::{Language, Template};
 use super::includes::Graph;
-use super::jinja::{self, Compiled, Engine, Shared, Terms};
+use super::jinja::{self, Compiled, Engine, OUTPUT_LIMIT, Shared, Terms};
 use super::plain::{Missing, Rendered, Values, defaults_by_name, fill_plain, is_prose};
 use super::scan::placeholders;
 use super::traced::{Page, RAW, Safety};
@@ -39,8 +39,6 @@ pub struct TemplateSet {
     diagnostics: Vec<Diagnostic>,
     #[serde(skip)]
     compiled: OnceLock<Compiled>,
-    #[serde(skip)]
-    tags: OnceLock<Arc<BTreeSet<String>>>,
 }
 
 /// What a recipe lets its templates do.
@@ -52,6 +50,10 @@ pub(crate) struct Rights<'a> {
     pub(crate) traces: &'a Arc<BTreeMap<String, Traced>>,
     /// Whether values may be printed as they are.
     pub(crate) raw: bool,
+    /// The tags of the recipe, which no value has.
+    pub(crate) tags: &'a Arc<BTreeSet<String>>,
+    /// What frames of the recipe have right before the text, in whole lines.
+    pub(crate) before: &'a str,
     /// The values as the engine wants them, the same for all templates.
     pub(crate) shared: &'a Shared,
     /// The real folders that have names.
@@ -207,7 +209,7 @@ impl TemplateSet {
     }
 
     /// Returns the error for templates that include each other without end.
-    pub fn include_cycle(&self) -> Option<Error> {
+    pub(crate) fn include_cycle(&self) -> Option<Error> {
         let graph = Graph::new(&self.templates);
         let mut done = BTreeSet::new();
         let mut written = self
@@ -244,8 +246,9 @@ impl TemplateSet {
         let terms = Terms {
             safety: Safety::Safe {
                 harmless: rights.harmless.into(),
-                tags: self.tags(template),
+                tags: Arc::clone(rights.tags),
                 raw: rights.raw,
+                before: rights.before.into(),
             },
             mounts: rights.mounts.clone(),
             shared: Some(rights.shared),
@@ -273,19 +276,10 @@ impl TemplateSet {
         })
     }
 
-    /// Returns the tags that the templates have, and a template that need not be one of them.
-    fn tags(&self, template: &Template) -> Arc<BTreeSet<String>> {
-        let own = self.tags.get_or_init(|| {
-            let bodies = self.templates.iter();
-            let tags = bodies.flat_map(|template| strict::tag_names(template.body.text()));
-            Arc::new(tags.map(str::to_owned).collect())
-        });
-        let more = strict::tag_names(template.body.text());
-        let more: BTreeSet<String> = more.map(str::to_owned).collect();
-        if more.is_subset(own) {
-            return Arc::clone(own);
-        }
-        Arc::new(own.union(&more).cloned().collect())
+    /// Returns the names of the tags that the templates have.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        let bodies = self.templates.iter();
+        bodies.flat_map(|template| strict::tag_names(template.body.text()))
     }
 
     fn render_jinja(
@@ -339,8 +333,14 @@ fn render_plain(
     if missing == Missing::Error {
         check_all_there(template, values)?;
     }
-    let (page, declared) = (Page::new(safety), template.declared());
-    Ok(fill_plain(page, &template.body, values, declared, missing))
+    let page = (Page::new(safety), OUTPUT_LIMIT);
+    let (rendered, is_whole) =
+        fill_plain(page, &template.body, values, template.declared(), missing);
+    if is_whole {
+        return Ok(rendered);
+    }
+    let detail = format!("prints more than {OUTPUT_LIMIT} bytes");
+    Err(Error::new(ErrorKind::BadTemplate, detail).at(&template.file, None))
 }
 
 /// Fails unless every required variable and every placeholder of a plain template has a value or a default; prose

@@ -12,6 +12,7 @@ use crate::{Error, ErrorKind};
 
 /// A text whose names were replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Filled {
     /// The text.
     pub text: String,

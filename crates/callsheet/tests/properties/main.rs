@@ -8,6 +8,7 @@ mod instructions;
 mod maps;
 mod messages;
 mod phase;
+mod pieces;
 mod project;
 mod redaction;
 mod redaction_by_entropy;

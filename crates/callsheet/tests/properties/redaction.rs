@@ -105,7 +105,9 @@ fn sealed(recipe: &Recipe, text: &str, bytes: Option<usize>) -> Option<(Composit
         ..Options::default()
     };
     let composition = compose(recipe, &input, &inputs, &options).ok()?;
-    let seal = Seal::of(&composition, recipe, &input, &inputs, &options).unwrap();
+    let sealed = Seal::with_parsed(&composition, recipe, &input, &inputs, &options);
+    let (seal, parsed) = sealed.unwrap();
+    assert_eq!(seal.parsed().unwrap(), parsed);
     Some((composition, seal))
 }
 

@@ -11,8 +11,12 @@ use crate::cases;
 const RECIPE: &str = r#"
 [frames.note]
 tag = "note"
-open = "<{{tag}}>\n"
-close = "\n</{{tag}}>"
+open = "<{{tag}}>\n\n"
+close = "\n\n</{{tag}}>"
+
+[frames.code]
+open = "```\n"
+close = "\n```"
 
 [[layers]]
 name = "task"
@@ -21,10 +25,16 @@ template = "task.md"
 [[layers]]
 name = "note"
 template = "note.md"
+frame = "note"
+
+[[layers]]
+name = "code"
+template = "code.md"
+frame = "code"
 
 [[layers]]
 name = "end"
-text = "{{task.title}} is all.\n\n## End"
+text = "{{task.title}} is all.\n\n<end>\n\n## End"
 "#;
 
 const TASK: &str = r#"---
@@ -113,6 +123,7 @@ const NASTY: &[&str] = &[
     "file>",
     "</file>",
     "</note>",
+    "<end>",
     "<note>",
     "<?",
     "<![CDATA[",
@@ -122,7 +133,12 @@ const NASTY: &[&str] = &[
     "}",
     "\":",
     "[a]: b",
+    "[",
+    "]: ",
+    "|",
     "| a |",
+    "|---|",
+    "    ",
     "Output Format",
     "--- end ---",
     "&",
@@ -143,6 +159,7 @@ fn recipe(shape: &str) -> Recipe {
         ("task.md", TASK.to_owned()),
         ("note.md", NOTE.to_owned()),
         ("parts.md", PARTS.to_owned()),
+        ("code.md", "code\n{{task.code}}\n\n{{task.code}}".to_owned()),
     ];
     let folder: Folder = files.map(|(name, text)| (name.to_owned(), text)).into();
     Recipe::parse("mine", "callsheet/recipes/mine", folder).unwrap()
@@ -159,7 +176,7 @@ fn composed(shape: &str, input: &Value) -> Composition {
 }
 
 /// Texts full of Markdown, XML, JSON and control characters.
-fn any_text() -> impl Strategy<Value = String> {
+pub(crate) fn any_text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         5 => prop::sample::select(NASTY).prop_map(str::to_owned),
         4 => prop::sample::select(BLANK).prop_map(str::to_owned),
@@ -215,7 +232,7 @@ proptest! {
         prop_assert_eq!(items, input["task"]["items"].as_array().unwrap().len(), "{}", text);
         let expected = ["## Criteria", "## Code", "## Kept", "## Output Format", "## Note", "## End"];
         prop_assert_eq!(headings(&text), expected.as_slice(), "{}", text);
-        for tag in ["<file", "</file>"] {
+        for tag in ["<file", "</file>", "<note>", "</note>", "<end"] {
             prop_assert_eq!(text.matches(tag).count(), 1, "{} {}", tag, text);
         }
         let line = text.lines().find(|line| line.starts_with("{\"title\": ")).unwrap();
@@ -229,9 +246,9 @@ proptest! {
     fn messages_are_those_of_the_recipe(input in any_input()) {
         let composition = composed("messages", &input);
         let list: Value = serde_json::from_str(&composition.text).unwrap();
-        prop_assert_eq!(list.as_array().unwrap().len(), 3);
+        prop_assert_eq!(list.as_array().unwrap().len(), 4);
         let read: Vec<Vec<usize>> = composition.messages().iter().map(|one| structure(&one.content).0).collect();
-        prop_assert_eq!(read, vec![vec![1, 2, 2, 2, 2], vec![2], vec![2]]);
+        prop_assert_eq!(read, vec![vec![1, 2, 2, 2, 2], vec![2], vec![], vec![2]]);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::store;
 
 /// Ask the batch that runs to stop
 ///
-/// By default its agents come to their end and nothing else is started; `--cancel` ends them. A batch whose process is gone is
-/// ended at once. What is on record is kept, and the next `sprint run` goes on from there.
+/// By default its agents come to their end and nothing else is started; `--cancel` ends them. What is on record is kept, and
+/// the next `sprint run` goes on from there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,6 +28,10 @@ pub(crate) struct Args {
     /// Let the agents that run come to their end
     #[arg(long)]
     drain: bool,
+
+    /// End a batch whose process is gone, too; the next `sprint run` begins another that takes up its stories
+    #[arg(long)]
+    clean: bool,
 }
 
 impl Args {
@@ -53,11 +57,11 @@ impl Args {
                     .wait()?;
                 ("stopping", Some(batch.id))
             }
-            (Some(opened), None) => match end_left(&opened.store, &opened.project)? {
+            (Some(opened), None) if self.clean => match end_left(&opened.store, &opened.project)? {
                 Some(batch) => ("cleaned", Some(batch.id)),
                 None => ("idle", None),
             },
-            (None, _) => ("idle", None),
+            _ => ("idle", None),
         };
         if out.json {
             let document =

@@ -15,8 +15,12 @@ use crate::pages::Frame;
 use crate::pages::prompts::query;
 use crate::server::Server;
 use crate::view::attempt::{Attempt, attempts};
-use crate::view::proof::{Claim, Delivered, File, Usage, claims, delivered, files, usage};
-use crate::view::stream::{AHEAD, CHUNK, Show, body, html};
+use crate::view::proof::{
+    Check, Claim, Delivered, File, Known, Usage, check, claims, delivered, files, known, scope,
+    usage,
+};
+use crate::view::show::{Show, body};
+use crate::view::stream::{AHEAD, CHUNK, html};
 use crate::view::takes::{Take, takes, usual};
 
 /// So many events come with the page.
@@ -46,7 +50,7 @@ struct Page {
     now: i64,
     live: bool,
     can_continue: bool,
-    document: Value,
+    known: Known,
     takes: Vec<Take>,
     before: Option<String>,
     behind: Option<String>,
@@ -54,7 +58,7 @@ struct Page {
     usage: Usage,
     prompt_tokens: Option<i64>,
     claims: Vec<Claim>,
-    checks: Vec<Value>,
+    checks: Vec<Check>,
     bad: Vec<File>,
     pending: usize,
     good: Vec<File>,
@@ -63,19 +67,19 @@ struct Page {
     deleted: usize,
     has_diff: bool,
     delivered: Delivered,
-    stream: Pages,
+    stream: Streamed,
     stdout: u64,
     stderr: u64,
 }
 
 /// The stream in pages.
 #[derive(Serialize)]
-struct Pages {
+struct Streamed {
     show: &'static str,
     total: usize,
     last: i64,
     marks: usize,
-    pages: Vec<Part>,
+    parts: Vec<Part>,
 }
 
 #[derive(Serialize)]
@@ -128,10 +132,6 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         changes.map(of).sum()
     };
     let list = |field: &str| document[field].as_array().cloned().unwrap_or_default();
-    let scope = list("write_scope")
-        .iter()
-        .filter_map(|glob| Some(glob.as_str()?.to_owned()))
-        .collect();
     let prompt = store
         .prompt(&server.site.project, run.prompt.as_str())
         .await?;
@@ -145,7 +145,7 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         usage: usage(server, run, &document).await?,
         prompt_tokens: prompt.tokens,
         claims: claims(server, run, &document).await?,
-        checks: list("checks"),
+        checks: list("checks").iter().map(check).collect(),
         pending: bad
             .iter()
             .filter(|file| file.approval.as_deref() == Some("pending"))
@@ -160,15 +160,15 @@ async fn content(server: &Server, run: &Run, wanted: &Wanted) -> Result<Page, Ap
         run: attempt,
         has_diff,
         takes,
-        scope,
+        scope: scope(&document),
+        known: known(&document),
         bad,
         good,
-        document,
     })
 }
 
 /// Returns the stream: what happened last of a run that goes on, what happened first of one that is over; the rest is asked for.
-async fn stream(server: &Server, run: &Run, show: Show) -> Result<Pages, ApiError> {
+async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiError> {
     let store = &server.site.store;
     let found = store
         .event_pages_of_run(run.id, show.filter(0), CHUNK)
@@ -183,7 +183,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Pages, ApiErro
     } else {
         last
     };
-    let mut pages = Vec::with_capacity(found.starts.len());
+    let mut parts = Vec::with_capacity(found.starts.len());
     for (at, from) in found.starts.iter().enumerate() {
         let count = if at == last {
             found.total - at * CHUNK
@@ -195,18 +195,18 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Pages, ApiErro
         } else {
             None
         };
-        pages.push(Part {
+        parts.push(Part {
             from: *from,
             count,
             html,
         });
     }
-    Ok(Pages {
+    Ok(Streamed {
         show: show.name(),
         total: found.total,
         last: found.last,
         marks: marks.total,
-        pages,
+        parts,
     })
 }
 

@@ -38,9 +38,10 @@ const LOOK: &str = "select pg_catalog.current_setting('fsync'), pg_catalog.curre
     pg_catalog.current_setting('synchronous_commit'), pg_catalog.array_to_json(pg_catalog.current_schemas(false))::text, \
     pg_catalog.current_setting('server_encoding')";
 
-/// The transactions of others that hold what a writer may wait for, and do not wait themselves, with when they began their last
-/// statement: one that begins another gets on.
-const HOLDERS: &str = "select distinct pg_catalog.concat(l.virtualtransaction, ' ', a.query_start) from pg_catalog.pg_locks l \
+/// The transactions of others that hold what a writer may wait for, and do not wait themselves, with when they were last seen to
+/// work: one that begins another statement gets on, and so does one whose statement takes long.
+const HOLDERS: &str = "select distinct pg_catalog.concat(l.virtualtransaction, ' ', \
+    case a.state when 'active' then pg_catalog.clock_timestamp() else a.query_start end) from pg_catalog.pg_locks l \
     left join pg_catalog.pg_stat_activity a on a.pid = l.pid \
     where l.granted and l.pid <> pg_catalog.pg_backend_pid() \
     and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()) \

@@ -9,6 +9,7 @@ use crate::{Error, ErrorKind};
 
 /// A story of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Listed {
     /// Its id, as it is written.
     pub id: String,

@@ -17,10 +17,10 @@ use super::{Status, Word};
 use crate::Error;
 
 /// The key that makes a file a board.
-pub const BLOCK: &str = "development_status";
+pub(crate) const BLOCK: &str = "development_status";
 
 /// The most bytes that a key may have.
-pub const KEY_LIMIT: usize = 500;
+pub(crate) const KEY_LIMIT: usize = 500;
 
 /// What stands on a line of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use crate::sprint::{Finding, Phase, Status};
 
 /// Something to do, with the number that its answer has to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Action {
     /// The number within the batch.
     pub id: ActionId,
@@ -81,6 +82,7 @@ pub enum Todo {
 
 /// What an agent is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentOrder {
     /// The phase.
     pub phase: Phase,

@@ -348,6 +348,7 @@ pub enum Merged {
 
 /// What an agent was asked to do, as reports show it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PhaseRecord {
     /// The number of its cycle; nothing for the context of the project.
     pub cycle: Option<u32>,

@@ -44,6 +44,7 @@ pub const SCHEMA: &str = "callsheet.sprint-parse/1";
     clippy::struct_excessive_bools,
     reason = "each is an answer of its own in the wire form"
 )]
+#[non_exhaustive]
 pub struct Markers {
     /// The name and version of the shape.
     pub schema: String,

@@ -55,6 +55,7 @@ impl Severity {
 
 /// How many issues of each level a reviewer counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Critical ones.
     pub critical: u32,

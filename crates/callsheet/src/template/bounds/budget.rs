@@ -154,10 +154,11 @@ pub(super) fn hold(state: &mut State<'_, '_>, value: Value) -> Result<Value, Err
     keep(state, value)
 }
 
+/// How many bytes are compared for the price of one that is made.
+pub(super) const COMPARED: u64 = 16;
+
 /// Pays for looking through a value.
 pub(crate) fn read(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
-    /// How many bytes are compared for the price of one that is made.
-    const COMPARED: u64 = 16;
     let cost = match value.as_bytes() {
         Some(text) => text.len() as u64 / COMPARED,
         None if holds_values(value) => {

@@ -1,11 +1,11 @@
 //! The engine's filters, each of which pays for what it makes before it makes it.
 //!
-//! Filters that only look at a value, pick a part of it or make a number of it are the engine's own.
+//! Filters that look at a value without going through it are the engine's own.
 
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value, filters};
 
-use super::budget::{ITEM, Size, keep, spend, text_cost};
+use super::budget::{COMPARED, ITEM, Size, keep, spend, text_cost};
 use crate::template::numbers;
 use crate::template::traced::keep::{self as traced, Rule};
 
@@ -34,6 +34,8 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     add!(join, "join" join);
     add!(indent, "indent" indent);
     add!(split, "split" split, "lines" lines);
+    add!(looked, "length" length, "count" length);
+    add!(compared, "min" min, "max" max);
     add!(format, "format" format);
     add!(tojson, "pprint" pprint);
     add("tojson", Value::from_function(numbers::tojson), tojson);
@@ -75,6 +77,23 @@ fn plain(value: Value) -> Result<Value, Error> {
 fn total(args: &[Value], price: impl Fn(&Value) -> Result<u64, Error>) -> Result<u64, Error> {
     args.iter()
         .try_fold(0_u64, |sum, arg| Ok(sum.saturating_add(price(arg)?)))
+}
+
+/// What it takes to go through the value where it is a text; of a list the engine knows the length and the ends.
+pub(crate) fn looked(args: &[Value]) -> Result<u64, Error> {
+    total(&args[..args.len().min(1)], |arg| {
+        Ok(arg
+            .as_bytes()
+            .map_or(0, |text| text.len() as u64 / COMPARED))
+    })
+}
+
+/// What it takes to compare the items of the arguments.
+fn compared(args: &[Value]) -> Result<u64, Error> {
+    total(args, |arg| {
+        let size = Size::of(arg)?;
+        Ok(size.items + size.bytes / COMPARED)
+    })
 }
 
 /// What the arguments take as text.

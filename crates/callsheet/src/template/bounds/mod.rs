@@ -13,7 +13,7 @@ mod rewrite;
 use minijinja::Environment;
 
 pub(super) use budget::{keep, keep_parts, read, refused, spend, text_cost};
-pub(super) use filters::{argument, bounded};
+pub(super) use filters::{argument, bounded, looked};
 pub(crate) use rewrite::{Site, expression, filter_line, template};
 
 /// The number of bytes that the values made by one rendering may take, all together.

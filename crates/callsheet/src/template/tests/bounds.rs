@@ -393,3 +393,50 @@ fn large_templates_that_do_honest_work_are_rendered() {
         "a".repeat(300)
     );
 }
+
+#[test]
+fn what_is_known_of_texts_does_not_grow_from_turn_to_turn() {
+    let given = json!({"s": "p", "t": "q"});
+    let body = "{% set n = namespace(a=s, b=t) %}{% for i in range(99) %}{% set c = ([n.a, n.b]|string)[0:2] %}\
+        {% set n.b = ([n.b, n.a]|string)[0:2] %}{% set n.a = c %}{% endfor %}{{ n.a }}";
+    assert_eq!(render(body, given), Ok("['".to_owned()));
+    // The path of a field stands in the map of each text that it has.
+    let given = json!({"map": {"k".repeat(100_000): vec!["x"; 10_000]}});
+    let body = "{% for list in map|items %}{% for x in list[1] %}{{ x }}{% endfor %}{% endfor %}";
+    assert_eq!(render(body, given).unwrap_err(), TOO_MUCH);
+    let long = "k".repeat(60_000);
+    // Names of an expression are cut.
+    let body = format!(
+        "{{% set\n{long}\n= 1 %}}{{% for x in range(9999) %}}{{{{ x +\n{long}\n}}}}{{% endfor %}}"
+    );
+    assert!(render(&body, json!({})).is_ok());
+}
+
+#[test]
+fn what_is_looked_through_is_paid_for() {
+    for body in [
+        "s|length", "s|count", "s|last", "s|first", "[s]|min", "[s]|max",
+    ] {
+        let body =
+            format!("{{% for x in range(99999) %}}{{% if {body} %}}{{% endif %}}{{% endfor %}}");
+        let given = json!({"s": "x".repeat(100_000)});
+        assert_eq!(render(&body, given), Err(TOO_MUCH.to_owned()), "{body}");
+    }
+}
+
+#[test]
+fn a_text_of_very_many_parts_is_gone_through_once() {
+    let captured = "{% set c %}{% for i in range(100000) %}{{ s }}\n{% endfor %}{% endset %}";
+    for (filter, printed) in [
+        ("lines|length", "100000"),
+        ("split('\n')|length", "100001"),
+        ("replace('x', 'yy')|length", "300000"),
+        ("indent|length", "599995"),
+    ] {
+        let text = render(
+            &format!("{captured}{{{{ c|{filter} }}}}"),
+            json!({"s": "x"}),
+        );
+        assert_eq!(text.as_deref(), Ok(printed), "{filter}");
+    }
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{map, values};
+use super::{map, set, values};
 use crate::template::*;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 
@@ -327,5 +327,27 @@ proptest! {
                 let _ = set.render(template, values(&given), Missing::Keep);
             }
         }
+    }
+}
+
+#[test]
+fn a_long_value_is_not_printed_without_end() {
+    let set = set(&[("t.md", "{{x}}{{x}}{{y}}.")]);
+    let render = |x: usize, y: usize| {
+        let given = map(json!({"x": "x".repeat(x), "y": "y".repeat(y)}));
+        let rendered = set.render(set.get("t").unwrap(), values(&given), Missing::Keep);
+        rendered
+            .map(|rendered| rendered.body.len())
+            .map_err(|error| error.to_string())
+    };
+    let half = OUTPUT_LIMIT / 2;
+    assert_eq!(
+        render(half - 8, 16),
+        Ok(OUTPUT_LIMIT + 1),
+        "the template itself counts no more"
+    );
+    let wanted = "t.md: prints more than 67108864 bytes";
+    for (x, y) in [(half, 1), (half + 1, 0), (OUTPUT_LIMIT + 1, 0)] {
+        assert_eq!(render(x, y), Err(wanted.to_owned()));
     }
 }

@@ -59,7 +59,10 @@ fn rendered(body: &str, given: Value, safe: bool) -> Result<Rendered, String> {
     let template = set.get("t").unwrap();
     let mounts = Mounts::new().with(Mount::Project, "/srv/shop");
     let shared = Shared::default();
+    let tags = set.tags().map(str::to_owned).collect();
     let rights = Rights {
+        tags: &Arc::new(tags),
+        before: "",
         shared: &shared,
         harmless: &[],
         traces: &Arc::default(),
@@ -209,6 +212,57 @@ fn a_name_that_is_not_there_comes_with_those_that_are() {
     assert_eq!(error.to_string(), "t.md:5: `task.titel` is undefined");
     assert_eq!(error.found(), Some("titel"));
     assert_eq!(error.allowed(), ["title", "id"]);
+}
+
+#[test]
+fn names_are_missed_wherever_they_are_looked_up() {
+    let given = json!({"task": {"title": "T", "rows": [{"name": "n", "line": 1}]}, "other": 1});
+    for (body, expected, allowed) in [
+        ("a\n{{ nope }}", "t.md:5: `nope` is undefined", "task other"),
+        (
+            "{{ task['titel'] }}",
+            "t.md:4: `task['titel']` is undefined",
+            "title rows",
+        ),
+        (
+            "{{ task.rows[0].nam }}",
+            "t.md:4: `task.rows[0].nam` is undefined",
+            "name line",
+        ),
+        (
+            "{% for row in task.rows %}\n{{ row.nam }}{% endfor %}",
+            "t.md:5: `row.nam` is undefined",
+            "line name",
+        ),
+        (
+            "{% macro m(a) %}\n{{ a }}{{ othr }}{% endmacro %}{{ m(1) }}",
+            "t.md:5: `othr` is undefined",
+            "task other",
+        ),
+        (
+            "{{ tsk.title }}",
+            "t.md:4: `tsk` is undefined",
+            "task other",
+        ),
+        (
+            "{{ task.title.x }}",
+            "t.md:4: `task.title.x` is undefined",
+            "",
+        ),
+        (
+            "{% from 'part.md' import wrp %}{{ wrp(1) }}",
+            "t.md:4: `wrp` is undefined",
+            "task other",
+        ),
+    ] {
+        let body = format!("---\nengine: jinja\n---\n{body}");
+        let set = set(&[("t.md", &body), ("part.md", "")]);
+        let given = map(given.clone());
+        let error = set.render(set.get("t").unwrap(), values(&given), Missing::Error);
+        let error = error.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(error.allowed().join(" "), allowed, "{expected}");
+    }
 }
 
 /// Fails unless the spans cover the text and those without a transform are bytes of their origins.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Environment, Error, State, Value, filters};
 
-use super::page::attribute;
+use super::page::{attribute, quoted};
 use super::rendering::{Rendering, made, text_of};
 use super::text::{Kind, Text};
 use crate::freetext::{inline, neutralised, on_one_line, strict, with_backslashes};
@@ -13,6 +13,7 @@ use crate::omission::{Omission, Reason};
 use crate::prepare::relative_path;
 use crate::recipe::fence_len;
 use crate::template::bounds::{keep, read, refused, spend, text_cost};
+use crate::text::strip as stripped;
 use crate::trace::{OriginKind, Traced, Transform};
 
 /// How many times as long as its value a filter may make a text; it is paid for before it is made.
@@ -31,7 +32,7 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     };
     text("line", |value| harmless(line(value, "", 0)));
     text("block", |value| {
-        let places = strict::in_block(value.text(), false, false);
+        let places = strict::in_block(value.text(), true, false);
         harmless(with_backslashes(value, &places))
     });
     text("quote", |value| harmless(inline(value)));
@@ -148,7 +149,13 @@ fn bullets(state: &mut State<'_, '_>, values: &Value) -> Result<Value, Error> {
         let text = paid(state, &item)?;
         out.push_frame(if out.is_empty() { "" } else { "\n" });
         out.push_frame(SIGN);
-        out.push(&line(text.body(), SIGN, SIGN.len()));
+        // A sign alone would make a heading of a line before it.
+        let is_lost = stripped(text.as_str()).is_empty();
+        out.push(&if is_lost {
+            quoted(text.body())
+        } else {
+            line(text.body(), SIGN, SIGN.len())
+        });
     }
     made(state, harmless(out))
 }

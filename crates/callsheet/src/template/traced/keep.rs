@@ -10,14 +10,14 @@ use minijinja::{Environment, Error, State, Value, filters};
 
 use super::rendering::{Rendering, collect, derived, made, made_as, text_of};
 use super::text::Text;
-use crate::template::bounds::{argument, bounded};
+use crate::template::bounds::{argument, bounded, looked};
 
 /// Puts texts together that a filter makes: one, or those of a list.
 pub(crate) type Rule = fn(&mut State<'_, '_>, &[Value]) -> Option<Vec<Text>>;
 
 pub(super) fn install(environment: &mut Environment<'static>) {
     let mut add = |name: &'static str, filter: Value, rule: Rule| {
-        environment.add_filter(name, bounded(filter, |_| Ok(0), Some(rule)));
+        environment.add_filter(name, bounded(filter, looked, Some(rule)));
     };
     add("first", Value::from_function(filters::first), first);
     add("last", Value::from_function(filters::last), last);
@@ -87,6 +87,7 @@ fn remade_text(
         collect(Rendering::of(state), arg, &mut from);
     }
     let text = derived(text, &from);
+    Rendering::of(state).owe(&text);
     made_as(state, text, value.is_safe())
 }
 
@@ -153,14 +154,14 @@ fn trim(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
 fn replace(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
     let text = text_at(state, args, 0)?;
     let (from, to) = (text_at(state, args, 1)?, text_at(state, args, 2)?);
+    let found = text.as_str().match_indices(from.as_str());
+    let places: Vec<usize> = found
+        .flat_map(|(at, found)| [at, at + found.len()])
+        .collect();
     let mut out = Text::default();
-    let mut done = 0;
-    for (at, found) in text.as_str().match_indices(from.as_str()) {
-        out.push(&text.slice(done..at));
-        out.push(&to);
-        done = at + found.len();
+    for (nth, piece) in text.cut(&places).iter().enumerate() {
+        out.push(if nth % 2 == 0 { piece } else { &to });
     }
-    out.push(&text.slice(done..text.len()));
     Some(vec![out])
 }
 
@@ -194,19 +195,21 @@ fn indent(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
     let (first, blank) = (flag(2, "first"), flag(3, "blank"));
     let kept = text.as_str().strip_suffix('\n').unwrap_or(text.as_str());
     let kept = kept.strip_suffix('\r').unwrap_or(kept);
-    let mut out = Text::default();
+    let mut margins = Vec::new();
     let mut at = 0;
     for (nth, line) in kept.split('\n').enumerate() {
         let is_blank = line.is_empty() || line == "\r";
         if (nth > 0 || first) && (!is_blank || blank) {
-            out.push_own(&margin);
+            margins.push(at);
         }
-        let end = at + line.len();
-        // The line break belongs to the line, but not behind the last one.
-        out.push(&text.slice(at..(end + 1).min(kept.len())));
-        at = end + 1;
+        at += line.len() + 1;
     }
-    Some(vec![out])
+    // The line break at the end makes nothing harmless.
+    let kept = match text.kind() {
+        Some(kind) => Text::new(text.body().slice(0..kept.len()), kind),
+        None => text.slice(0..kept.len()),
+    };
+    Some(vec![kept.with_margins(&margins, &margin)])
 }
 
 fn lines(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
@@ -220,9 +223,9 @@ fn lines(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
             .strip_suffix('\r')
             .filter(|_| bare.len() < line.len())
             .unwrap_or(bare);
-        text.slice(start..start + bare.len())
+        start..start + bare.len()
     });
-    Some(parts.collect())
+    Some(text.parts_at(parts))
 }
 
 fn split(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
@@ -240,6 +243,6 @@ fn split(state: &mut State<'_, '_>, args: &[Value]) -> Option<Vec<Text>> {
     let start = |piece: &str| piece.as_ptr().addr() - whole.as_ptr().addr();
     let parts = pieces
         .iter()
-        .map(|piece| text.slice(start(piece)..start(piece) + piece.len()));
-    Some(parts.collect())
+        .map(|piece| start(piece)..start(piece) + piece.len());
+    Some(text.parts_at(parts))
 }

@@ -7,6 +7,7 @@
 //! place that they stand in (`page`). Captured texts keep their values as they are until they are printed in the end.
 
 mod authors;
+mod behind;
 pub(super) mod keep;
 mod page;
 mod print;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, State, Value, filters};
 
-use super::rendering::{Rendering, captured, field, is_unnamed, name, text_of};
+use super::rendering::{Rendering, captured, field, is_unnamed, listed, name, pay, text_of};
 use super::text::Text;
 use crate::template::bounds::{Site, spend, text_cost};
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -85,6 +85,7 @@ fn print(
     } else {
         plain(state, value, template, site)
     };
+    pay(state)?;
     Rendering::of(state).put(&text)?;
     Ok("".into())
 }
@@ -110,10 +111,14 @@ fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize)
             let origin = Origin::new(OriginKind::Input, name, text.as_str());
             Traced::whole(text.as_str(), &origin)
         };
-        return Arc::new(Text::new(body, kind));
+        let text = Text::new(body, kind);
+        rendering.owe(&text);
+        return Arc::new(text);
     }
     if is_unnamed(&text) {
-        name(Arc::make_mut(&mut text), &names.join(", "));
+        let names = listed(names);
+        name(Arc::make_mut(&mut text), &names);
+        rendering.owe(&text);
     }
     text
 }
@@ -125,5 +130,7 @@ fn escaped(state: &mut State<'_, '_>, value: &Value) -> Result<Arc<Text>, Error>
     if printed == known.as_str() {
         return Ok(known);
     }
-    Ok(Arc::new(super::rendering::derived(&printed, &[known])))
+    let text = super::rendering::derived(&printed, &[known]);
+    Rendering::of(state).owe(&text);
+    Ok(Arc::new(text))
 }

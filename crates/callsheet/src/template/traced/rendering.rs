@@ -12,7 +12,7 @@ use super::text::Text;
 use super::values::{Known, address};
 use crate::mounts::Mounts;
 use crate::omission::Omission;
-use crate::template::bounds::{Site, keep_parts, refused};
+use crate::template::bounds::{Site, keep_parts, refused, spend};
 use crate::template::jinja::OUTPUT_LIMIT;
 use crate::template::numbers::Figures;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -25,6 +25,9 @@ const UNNAMED: &str = "values";
 
 /// So many texts are looked at for what a derived text is made of.
 const MOST_NAMED: usize = 64;
+
+/// So many bytes of their names are kept: a text that is derived from derived ones would double them in each turn.
+const MOST_NAMES: usize = 500;
 
 /// The body of a template, and what its compilation found out.
 #[derive(Debug)]
@@ -99,6 +102,8 @@ pub(crate) struct Rendering {
     captures: Vec<Option<Text>>,
     /// What filters left out.
     pub(super) omissions: Vec<Omission>,
+    /// What names of origins take that nobody has paid for yet.
+    unpaid: u64,
 }
 
 impl Rendering {
@@ -138,6 +143,7 @@ impl Rendering {
             return Some(Arc::clone(known));
         }
         let path = self.given.known.path(place);
+        self.unpaid += path.len() as u64;
         let traced = self.given.traces.get(&path);
         let body = match traced.filter(|traced| traced.text() == text && !place.is_name) {
             Some(traced) => traced.clone(),
@@ -164,6 +170,11 @@ impl Rendering {
         let at = value.as_str().map_or(0, address);
         self.made.insert(at, (value.clone(), text));
         value
+    }
+
+    /// Notes that the name of the origin of a text was made for it.
+    pub(super) fn owe(&mut self, text: &Text) {
+        self.unpaid += text.body().origin().map_or(0, |origin| origin.name.len()) as u64;
     }
 
     /// Returns the site of a template.
@@ -221,6 +232,12 @@ impl Rendering {
     }
 }
 
+/// Pays for the names of origins that were made meanwhile.
+pub(super) fn pay(state: &mut State<'_, '_>) -> Result<(), Error> {
+    let unpaid = std::mem::take(&mut Rendering::of(state).unpaid);
+    spend(state, unpaid)
+}
+
 /// Returns a text as a string of the engine.
 pub(super) fn made(state: &mut State<'_, '_>, text: Text) -> Result<Value, Error> {
     made_as(state, text, false)
@@ -229,6 +246,7 @@ pub(super) fn made(state: &mut State<'_, '_>, text: Text) -> Result<Value, Error
 /// Returns a text as a string of the engine that is not escaped again where it is `safe`.
 pub(super) fn made_as(state: &mut State<'_, '_>, text: Text, safe: bool) -> Result<Value, Error> {
     keep_parts(state, text.parts() as u64)?;
+    pay(state)?;
     Ok(Rendering::of(state).keep(Arc::new(text), safe))
 }
 
@@ -253,7 +271,9 @@ pub(super) fn text_of(state: &mut State<'_, '_>, value: &Value) -> Arc<Text> {
     };
     let mut from = Vec::new();
     collect(rendering, value, &mut from);
-    Arc::new(derived(&printed, &from))
+    let text = derived(&printed, &from);
+    rendering.owe(&text);
+    Arc::new(text)
 }
 
 /// Returns a text of which nobody knows what it was made of.
@@ -312,14 +332,30 @@ pub(super) fn derived(text: &str, from: &[Arc<Text>]) -> Text {
             origin.to_string()
         }
     });
-    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    let names = if names.is_empty() {
-        UNNAMED.to_owned()
-    } else {
-        names.join(", ")
-    };
+    let mut names = listed(names.filter(|name| seen.insert(name.clone())));
+    if names.is_empty() {
+        UNNAMED.clone_into(&mut names);
+    }
     let origin = Origin::new(OriginKind::Derived, names, text);
     Text::value(Traced::whole(text, &origin))
+}
+
+/// Returns names in one line, as many as may be kept.
+pub(super) fn listed(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut listed = String::new();
+    for name in names {
+        if !listed.is_empty() {
+            listed.push_str(", ");
+        }
+        let left = MOST_NAMES.saturating_sub(listed.len());
+        let name = name.as_ref();
+        listed.push_str(&name[..name.floor_char_boundary(left)]);
+        if left < name.len() {
+            listed.push('…');
+            break;
+        }
+    }
+    listed
 }
 
 fn is_own(origin: &Origin) -> bool {

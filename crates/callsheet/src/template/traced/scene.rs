@@ -51,8 +51,31 @@ pub(super) struct Scene {
     escaped: bool,
     /// The last sign that is no white space.
     last: Option<char>,
-    /// Whether the last line that is not blank is of a list.
+    lines: Lines,
+}
+
+/// What is known of the lines before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lines {
+    /// Whether a list may go on here.
     list: bool,
+    /// Whether the last line is blank.
+    apart: bool,
+    /// Whether the rows of a table go on here.
+    table: bool,
+    /// What the last line is for one of signs that could underline it.
+    above: Above,
+}
+
+/// What a line is for one behind it that could make a heading of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Above {
+    #[default]
+    Nothing,
+    /// A line becomes a heading.
+    Line,
+    /// The text of a list item becomes one, by a line that is indented.
+    Item,
 }
 
 /// What is in the line so far, beside its head.
@@ -71,8 +94,9 @@ struct Tag {
 }
 
 impl Scene {
-    /// Returns what a value may do here that is followed by `next`; nothing means the end.
-    pub(super) fn place(&self, next: Option<&str>) -> Place {
+    /// Returns what a value may do here that is followed by `next`; nothing means the end. `goes_on` tells whether a list in it
+    /// would go on in a list of the recipe.
+    pub(super) fn place(&self, next: Option<&str>, goes_on: bool) -> Place {
         if self.string {
             return Place::Json;
         }
@@ -82,7 +106,7 @@ impl Scene {
         }
         let blank =
             !self.line.long && !self.line.has_value && self.head.trim_matches(is_space).is_empty();
-        let alone = blank && next.is_none_or(|next| next.starts_with('\n'));
+        let alone = blank && next.is_none_or(|next| next.starts_with('\n') && !underlines(next));
         match (self.fence, self.opened()) {
             (None, Some(_)) => Place::Info,
             (Some(fence), _) if fence.at_margin => Place::Fence,
@@ -91,11 +115,40 @@ impl Scene {
                 tangled: true,
             },
             _ if alone => Place::Block {
-                items: self.list || next.is_some_and(goes_on_with_a_list),
-                tangled: self.list || !self.head.is_empty(),
+                items: self.lines.list || goes_on,
+                tangled: self.lines.list || !self.head.is_empty(),
             },
             _ => Place::Line,
         }
+    }
+
+    /// Tells whether the line so far makes a heading of what stands before it, unless it goes on.
+    pub(super) fn is_underline(&self) -> bool {
+        let is_indented = self.head.starts_with([' ', '\t']);
+        let some =
+            self.lines.above == Above::Line || self.lines.above == Above::Item && is_indented;
+        some && !self.line.long && begins_underline(&self.head)
+    }
+
+    /// Tells whether nothing but white space is in the line so far.
+    pub(super) fn at_start(&self) -> bool {
+        !self.line.long && self.head.trim_matches(is_space).is_empty()
+    }
+
+    /// Tells whether a line that begins with this value is indented so far by it that it is code, or goes on with a list item.
+    pub(super) fn moves_in(&self, value: &str) -> bool {
+        const CODE: usize = 4;
+        let blanks = value.len() - value.trim_start_matches([' ', '\t']).len();
+        let tab = value[..blanks].contains('\t');
+        let far = if self.lines.list { 1 } else { CODE };
+        let is_far = self.head.len() + blanks >= far || tab;
+        blanks > 0 && self.at_start() && self.head.len() < far && is_far
+    }
+
+    /// Tells whether the line is a row of a table.
+    pub(super) fn in_table(&self) -> bool {
+        let own = self.head[..self.own].trim_start_matches(is_space);
+        self.lines.table || own.starts_with('|')
     }
 
     /// Returns the fence that the line so far is, by own signs alone.
@@ -211,25 +264,60 @@ impl Scene {
                 None => found.opens.then_some(found),
             };
         }
-        if !blank {
-            let indented = self.head.starts_with([' ', '\t']);
-            self.list = strict::is_item(&self.head[..self.own]) || self.list && indented;
-        } else if !self.line.has_value {
-            self.tag = None;
+        if blank {
+            self.lines.table = false;
+            self.lines.above = Above::Nothing;
+            if !self.line.has_value {
+                self.tag = None;
+            }
+        } else {
+            self.end_text();
         }
+        // What is blank in a value may be a sign that Markdown does not take for white space.
+        self.lines.apart = blank && !self.line.has_value;
         self.head.clear();
         (self.own, self.line) = (0, Line::default());
         (self.string, self.escaped) = (false, false);
     }
+
+    /// Goes on behind a line with something in it.
+    fn end_text(&mut self) {
+        let own = &self.head[..self.own];
+        let is_item = strict::is_item(own);
+        let ends_paragraph = strict::ends_paragraph(own);
+        let is_apart = self.lines.apart || ends_paragraph;
+        // A value is no item of a list that matters, but it may be text of one.
+        let ends = is_apart && !self.line.has_value && !self.head.starts_with([' ', '\t']);
+        self.lines.list = is_item || self.lines.list && !ends;
+        self.lines.table |= !self.line.has_value && begins_table(own);
+        self.lines.above = match ends_paragraph {
+            true => Above::Nothing,
+            false if is_item => Above::Item,
+            false => Above::Line,
+        };
+    }
+}
+
+/// Tells whether a line, were it over, would make a heading of the one before it.
+pub(super) fn begins_underline(line: &str) -> bool {
+    let signs = line.trim_matches(|c| is_space(c) || c == '>');
+    let all = |sign: char| signs.chars().all(|c| c == sign);
+    !signs.is_empty() && (all('-') || all('='))
+}
+
+/// Tells whether the first line of a text, behind a line break, makes a heading of what stands before it and nothing else.
+pub(super) fn underlines(text: &str) -> bool {
+    let mut lines = text.split('\n').skip(1);
+    let line = lines.next().unwrap_or_default().trim_matches([' ', '\t']);
+    !line.is_empty() && line.chars().all(|c| c == '=')
+}
+
+/// Tells whether a line says that a table begins.
+fn begins_table(line: &str) -> bool {
+    let only = line.chars().all(|c| is_space(c) || "|-:".contains(c));
+    only && line.contains('-') && line.contains('|')
 }
 
 fn is_tag(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_alphabetic() || c == '/')
-}
-
-/// Tells whether the first line of a text that is not blank is a list item.
-fn goes_on_with_a_list(text: &str) -> bool {
-    let mut lines = text.split('\n');
-    let first = lines.find(|line| !line.trim_matches(is_space).is_empty());
-    first.is_some_and(strict::is_item)
 }

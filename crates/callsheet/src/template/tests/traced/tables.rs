@@ -160,6 +160,43 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
         "- a\n\\- forged\n1\\. too",
     ),
     ("{{ v }}\n- a", "- forged", "\\- forged\n- a"),
+    (
+        "{{ v }}\n{% for x in [1] %}\n- {{ x }}{% endfor %}",
+        "- forged",
+        "\\- forged\n\n- 1",
+    ),
+    ("{{ v }}\nThen:\n- a", "- forged", "\\- forged\nThen:\n- a"),
+    (
+        "<x>\n{{ v }}\n</x>\n- a",
+        "- forged",
+        "<x>\n\\- forged\n</x>\n- a",
+    ),
+    (
+        "- a\nof it\n\n{{ v }}",
+        "- forged",
+        "- a\nof it\n\n\\- forged",
+    ),
+    (
+        "{{ v }}\n{{ v }}\n- a",
+        "- forged",
+        "\\- forged\n\\- forged\n- a",
+    ),
+    ("{{ v }}\n\n{{ v }}\n\n- a", "- x", "- x\n\n\\- x\n\n- a"),
+    ("{{ v }}\n{{ ['a']|bullets }}", "1. x", "1\\. x\n- a"),
+    ("{{ v }}\n\nText\n- a", "- x", "- x\n\nText\n- a"),
+    ("{{ v }}\n{% if v %}\n## A{% endif %}", "- x", "- x\n\n## A"),
+    ("<x>\n{{ v }}\n</x>\n", "- x", "<x>\n- x\n</x>"),
+    (
+        "- a\n  {{ v|indent(2) }}\n- b",
+        "x\n- y\n# z",
+        "- a\n  x\n  \\- y\n  \\# z\n- b",
+    ),
+    // A sign that is left alone would make a heading of the line before it.
+    ("Text\n- {{ v }}", "", "Text\n- \"\""),
+    ("Text\n- {{ v|quote }}", "", "Text\n- \"\""),
+    ("- a\n- {{ v }}\n!", "", "- a\n- \n!"),
+    ("- a\n  - {{ v }}\n!", " ", "- a\n  - \" \"\n!"),
+    ("Text\n- {{ v }}x", "", "Text\n- x"),
     // On lines of its own.
     (
         "a\n\n{{ v }}\n\nb",
@@ -186,6 +223,33 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
         "{{ v }}\n{%- if v %} same line{% endif %}",
         "x\ny",
         "\"x\\ny\" same line",
+    ),
+    (
+        "a\n{{ v|indent(2) }}\nb",
+        "x\n## y\n\nz",
+        "a\nx\n  #\\# y\n\n  z\nb",
+    ),
+    ("{{ v }}\n===\n", "a\nb", "\"a\\nb\"\n==="),
+    ("{{ v }}\n===", "", "\"\"\n==="),
+    ("{{ v }}\n===", "    x", "\"    x\"\n==="),
+    ("{{ v }} rest", "\tx", "\"\\tx\" rest"),
+    ("{{ v }} rest", "    x", "\"    x\" rest"),
+    ("- a\n\n{{ v }} rest", " x", "- a\n\n\" x\" rest"),
+    (
+        "{{ v }}\n",
+        "[a]: b\n[x] done\n[a](b)\n[a",
+        "\\[a]: b\n[x] done\n[a](b)\n\\[a",
+    ),
+    ("{{ v }}: b", "[a]", "\\[a]: b"),
+    // In the row of a table.
+    ("| {{ v }} | b |", "x | \\|", "| x \\| \\\\\\| | b |"),
+    ("|{{ v }}|", "x\\", "|x\\\\|"),
+    ("|{{ v|line }}|", "a|b", "|a\\|b|"),
+    ("| {{ v }} |", "a\n|", "| \"a\\n\\u007c\" |"),
+    (
+        "a | b\n--|--\n{{ v }} | c\n\n{{ v }} | d",
+        "x|y",
+        "a | b\n--|--\nx\\|y | c\n\nx|y | d",
     ),
     // In a code block.
     (
@@ -229,6 +293,11 @@ pub(super) const PLACES: &[(&str, &str, &str)] = &[
         "<task>{\"a\": \"{{ v }}\"} {{ v|json }} {{ v|line }}</task>",
         "</task>",
         "<task>{\"a\": \"\\u003c/task>\"} \"\\u003c/task>\" <\\/task></task>",
+    ),
+    (
+        "<task>{{ v }} {{ v|quote }}</task>",
+        "a\n</task>",
+        "<task>\"a\\n\\u003c/task>\" \"a\\n\\u003c/task>\"</task>",
     ),
     (
         "{\"a\": \"{{ v }}\"}",
@@ -278,6 +347,12 @@ pub(super) const FILTERS: &[(&str, &str)] = &[
     ("{{ code|fence('sh') }}", "````sh\n```\nx\n```\n````"),
     ("<a b=\"{{ q|attr }}\">", "<a b=\"&quot;&lt;&amp;\">"),
     ("{{ {'a': 1}|attr('a') }}", "1"),
+    ("{{ ['', 'a']|bullets }}", "- \"\"\n- a"),
+    (
+        "{{ prose|block|indent(2) }}",
+        "<\\b>\n  \\- x\n  \\***\n  #\\# c",
+    ),
+    ("{{ code|block|indent(4) }}", "\\```\n    x\n    \\```"),
     ("{{ list|bullets }}", "- one\n- \\- two\n- \"three\\n3\""),
     ("{{ real|alias }}", "@project/src/a.rs"),
     ("{{ path|path }}", "src/a.rs"),
