@@ -5,7 +5,7 @@
     reason = "a harness that cannot talk to its browser has nothing to test"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -215,8 +215,17 @@ impl Page {
     /// Keeps what the page looks like, down to its end.
     pub(crate) fn screenshot(&mut self, name: &str) {
         let file = screenshots().join(format!("{name}.png"));
+        self.shoot(&file, true);
+    }
+
+    /// Writes what is in the window to a file.
+    pub(crate) fn picture(&mut self, file: &str) {
+        self.shoot(file.as_ref(), false);
+    }
+
+    fn shoot(&mut self, file: &Path, is_whole: bool) {
         let format =
-            json!({"format": "png", "captureBeyondViewport": true, "optimizeForSpeed": false});
+            json!({"format": "png", "captureBeyondViewport": is_whole, "optimizeForSpeed": false});
         let shot = self.ask("Page.captureScreenshot", &format);
         std::fs::write(file, decoded(shot["data"].as_str().unwrap())).unwrap();
     }
