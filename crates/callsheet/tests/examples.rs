@@ -76,7 +76,6 @@ fn a_seal_without_a_store() {
     differences when composed again: 0
     files that were read: {"hello.txt"}
     after a change: text b3:50784d098e9bdf216f6c56dfdcd71ba6b4dc9adbe8d19dbb57074cb2649aa192: hash mismatch
-    after a change: section `files: hello.txt`: it is not where the manifest says
     after a change: prompt: it is not what the manifest says
     "#);
 }

@@ -39,9 +39,6 @@ fn what_agents_and_files_say_stays_text_on_every_page() {
     page.screenshot("hostile-attention");
     page.goto(&format!("/runs/{id}"));
     page.screenshot("hostile-run");
-    page.goto("/sprint");
-    page.until("document.querySelector('main').innerText.includes('onerror')");
-    page.screenshot("hostile-sprint");
     page.goto("/nowhere/%3Cscript%3Ewindow.owned=6%3C%2Fscript%3E");
     assert_eq!(page.eval("window.owned === undefined"), true);
     page.forgive("status of 404");

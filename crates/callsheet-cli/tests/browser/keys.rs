@@ -11,7 +11,7 @@ fn places_are_two_keys_away() {
         ("s", "/sprint"),
         ("r", "/runs"),
         ("p", "/prompts"),
-        ("c", "/compose"),
+        ("c", "/compose/layers"),
         ("h", "/history"),
         ("l", "/limits"),
         ("a", "/"),
