@@ -175,13 +175,16 @@ impl ProfileChange {
     }
 }
 
-/// Sets a value; the comment on its line stays.
+/// Sets a value; the comments around it stay.
 fn put(document: &mut DocumentMut, name: &str, mut item: Item) {
-    let before = document.get(name).and_then(Item::as_value);
-    if let (Some(before), Some(value)) = (before, item.as_value_mut()) {
+    let Some(there) = document.get_mut(name) else {
+        document.insert(name, item);
+        return;
+    };
+    if let (Some(before), Some(value)) = (there.as_value(), item.as_value_mut()) {
         *value.decor_mut() = before.decor().clone();
     }
-    document.insert(name, item);
+    *there = item;
 }
 
 /// The profiles of the project as they are now, and where they are.
