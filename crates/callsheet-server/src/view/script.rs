@@ -229,7 +229,7 @@ mod tests {
         let mut line = 1;
         assert_eq!(script.cut(0..4, &mut line), 0..1);
         assert_eq!(script.cut(4..8, &mut line), 1..3);
-        assert_eq!(script.cut(8..14, &mut line), 3..5);
+        assert_eq!(script.cut(8..13, &mut line), 3..5);
         let rows = script.rows.iter();
         let shown: Vec<_> = rows
             .map(|row| (row.line, &script.read[row.start..row.end]))
