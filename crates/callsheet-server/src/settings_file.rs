@@ -294,7 +294,7 @@ mod tests {
         edited(text, &changes).unwrap_or_else(|why| format!("! {why}"))
     }
 
-    const FILE: &str = "# Settings of ours.\n\n# Who runs agents.\nrunner = 'fast' # for now\n\n\
+    const FILE: &str = "# Settings of ours.\n\n# Who runs agents.\nrunner = 'fast' # the usual one\n\n\
         [sprint] # of this team\ndefault_max_cycles = 2   # never more\n# runner = \"x\"\n\n[[checks]]\nname = \"test\"\n\
         command = [\"./test\"]\nrequired = true\n# the end\n";
 

@@ -59,6 +59,7 @@ help_of! {
     sprint_set: "sprint" "set";
     sprint_check: "sprint" "check";
     worker: "worker";
+    serve: "serve";
     log: "log";
     events: "events";
     log_event: "log-event";
@@ -116,7 +117,7 @@ fn no_command_is_without_its_help_here() {
     };
     assert_eq!(
         listed(&help(&[])).join(" "),
-        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker exec runs log events log-event stop prompts show search reindex verify head replay export import gc template recipe profile adapter package state schema doctor completions"
+        "demo init compose inject pack explain why diff cache task run retry continue approve reject checks merge proof sprint worker serve exec runs log events log-event stop prompts show search reindex verify head replay export import gc template recipe profile adapter package state schema doctor completions"
     );
     assert_eq!(
         listed(&help(&["template"])).join(" "),

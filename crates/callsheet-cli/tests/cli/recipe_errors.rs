@@ -218,6 +218,7 @@ fn a_frame_that_only_an_input_names() {
     exit: 2
     --- stderr
     error: callsheet/recipes/mine/recipe.toml: no frame named `yaml` in recipe `mine`
+      in the `text` of layer `a`
     hint: allowed are `bare`, `git_status`, `json`, `markdown`, `xml`
     ");
 }

@@ -24,7 +24,7 @@ fn an_unknown_setting() {
     insta::assert_snapshot!(with_settings("prompt_dir = \"a\"\n"), @"
     exit: 2
     --- stderr
-    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `redact`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `sandbox`, `commands`, `workspace`, `checks`, `sprint`, `profiles`
+    error: callsheet.toml:1: unknown field `prompt_dir`, expected one of `prompts_dir`, `max_file_bytes`, `redact_key`, `redact`, `store`, `project`, `paths`, `recipes`, `scope`, `runner`, `runners`, `adapters`, `accounts`, `limits`, `sandbox`, `commands`, `workspace`, `checks`, `sprint`, `serve`, `profiles`
     hint: did you mean `prompts_dir`?
     hint: `callsheet schema settings` prints what is allowed
     ");

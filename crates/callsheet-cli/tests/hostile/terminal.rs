@@ -218,13 +218,15 @@ const COMMANDS: &[&str] = &[
     "worker|--once",
 ];
 
-/// Commands whose output is data, which is shown as it is only where no terminal is; their talk is looked at elsewhere.
-const DATA: [&str; 6] = [
+/// Commands whose output is data, which is shown as it is only where no terminal is; their talk is looked at elsewhere. What
+/// is served does not end, and is an address of ours.
+const DATA: [&str; 7] = [
     "completions",
     "compose",
     "demo",
     "inject",
     "pack",
+    "serve",
     "template show",
 ];
 

@@ -6,7 +6,7 @@ use crate::client::send;
 use crate::project::Project;
 use crate::served::Served;
 
-const FILE: &str = "# Ours.\nrunner = \"fast\" # for now\n\n[runners.fast]\nadapter = \"command\"\ncommand = [\"./agent\"]\n\
+const FILE: &str = "# Ours.\nrunner = \"fast\" # the usual one\n\n[runners.fast]\nadapter = \"command\"\ncommand = [\"./agent\"]\n\
     env = { KEY = \"secret\" }\n\n[sprint]\ndefault_max_cycles = 3 # enough\n";
 
 fn project() -> Project {

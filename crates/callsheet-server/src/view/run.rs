@@ -69,7 +69,7 @@ pub(crate) fn task_of(run: &Run) -> Result<Id, ApiError> {
         .ok_or_else(|| ApiError::precondition(format!("run `{}` is not a run of a task", run.id)))
 }
 
-/// Refuses a task that no run can be started for now.
+/// Refuses a task for which no run can be started at this time.
 pub(crate) fn startable(site: &Site, task: Id) -> Result<(), ApiError> {
     let view = View::of(&site.root);
     let state = tasks::status(&site.store, &site.project, task.as_str(), &view)?;
