@@ -60,6 +60,8 @@ fn ask(program: &Path, project: &Project, settings: &str) {
     ]);
     command.args(["--checks", "not_a_server_error"]);
     command.args(["--max-time", SECONDS, "--max-examples", "30"]);
+    // The same tree gives the same requests.
+    command.arg("--generation-deterministic");
     // Some versions of Python lose count of the depth of a program that several threads read at once.
     command.args(["--request-timeout", "60", "--workers", "1"]);
     command.args(["--warnings", "off", "--no-color"]);
