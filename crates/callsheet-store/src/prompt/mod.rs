@@ -12,6 +12,7 @@ mod texts;
 mod verify;
 
 use std::collections::BTreeSet;
+use std::thread;
 
 use callsheet::seal::Parsed;
 use callsheet::{Fingerprint, Manifest, Seal};
@@ -115,13 +116,22 @@ impl Store {
         seal: Seal,
         parsed: Parsed,
     ) -> Result<(SealedPrompt, bool), StoreError> {
-        // Here it keeps nobody else who writes waiting.
-        if let Some(fault) = seal.check_parsed(&parsed).first() {
-            return Err(not_proven(&fault.to_string()));
-        }
         let project = project.clone();
-        self.write(move |tx| put(tx, &project, (&seal, &parsed), When::Now))
-            .await
+        self.write(move |tx| {
+            thread::scope(|scope| {
+                // Beside the writing, because both take long for a prompt of very many files.
+                let check = || seal.check_parsed(&parsed).first().map(ToString::to_string);
+                let check = thread::Builder::new().spawn_scoped(scope, check);
+                let check = check.map_err(|error| not_proven(&error.to_string()))?;
+                let stored = put(tx, &project, (&seal, &parsed), When::Now);
+                match check.join() {
+                    Ok(None) => stored,
+                    Ok(Some(fault)) => Err(not_proven(&fault)),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })
+        })
+        .await
     }
 
     /// Returns the prompt that an id, or a prefix that no other has, means.
