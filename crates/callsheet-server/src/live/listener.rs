@@ -1,20 +1,16 @@
-//! One listener: what it missed from the store, then what comes, without a gap between the two.
+//! One listener: each event once, in order, from a number on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use callsheet_store::{Id, StoreError};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 
 use super::Bus;
-use super::bus::Frame;
+use super::bus::{Frame, LATEST};
 
-/// How many events are read at once.
+/// How many events a listener takes at once.
 const PAGE: usize = 200;
-
-/// Whoever is further behind than this asks for the page anew, which is less to read.
-const FAR: i64 = 5000;
 
 /// What a listener gets.
 #[derive(Clone, Debug)]
@@ -28,10 +24,10 @@ pub(super) enum Heard {
 #[derive(Debug)]
 pub(super) struct Listener {
     bus: Bus,
-    receiver: Receiver<Arc<Frame>>,
+    head: watch::Receiver<i64>,
     seq: i64,
-    /// Up to where the store has to be read before what comes may be taken; at most a page is in memory.
-    behind: Option<i64>,
+    /// What was stored when it began, which the bus may not know yet.
+    stored: i64,
     page: VecDeque<Arc<Frame>>,
     run: Option<Id>,
 }
@@ -43,21 +39,18 @@ impl Bus {
         since: Option<i64>,
         run: Option<Id>,
     ) -> Result<Listener, StoreError> {
-        // In this order: what is stored after the look at the head comes by the receiver.
-        let receiver = self.subscribe();
-        let head = self.store.head(&self.project).await?.seq;
-        let since = since.map(|since| since.max(0));
-        let seq = match since {
+        let stored = self.store.head(&self.project).await?.seq;
+        let seq = match since.map(|since| since.max(0)) {
             // A number that does not exist yet comes from another store: nothing that is shown may be true.
-            Some(since) if since > head => head - FAR - 1,
+            Some(since) if since > stored => stored - LATEST - 1,
             Some(since) => since,
-            None => head,
+            None => stored,
         };
         Ok(Listener {
             bus: self.clone(),
-            receiver,
+            head: self.head(),
             seq,
-            behind: (seq < head).then_some(head),
+            stored,
             page: VecDeque::new(),
             run,
         })
@@ -82,40 +75,20 @@ impl Listener {
                 self.seq = frame.seq;
                 return Some(Heard::Event(frame));
             }
-            if let Some(head) = self.behind {
-                if head - self.seq > FAR {
-                    self.seq = head;
-                    self.behind = None;
-                    return Some(Heard::Refetch(head));
-                }
-                if self.seq < head {
-                    self.read().await?;
-                    continue;
-                }
-                self.behind = None;
+            let head = (*self.head.borrow_and_update()).max(self.stored);
+            if head - self.seq > LATEST {
+                self.seq = head;
+                return Some(Heard::Refetch(head));
             }
-            match self.receiver.recv().await {
-                Ok(frame) if frame.seq <= self.seq => {}
-                Ok(frame) if frame.seq == self.seq + 1 => {
-                    self.seq = frame.seq;
-                    return Some(Heard::Event(frame));
+            if self.seq < head {
+                // Whoever listens comes back, with the number that it has.
+                self.page = self.bus.after(self.seq, PAGE).await.ok()?;
+                if self.page.is_empty() {
+                    return None;
                 }
-                Ok(frame) => self.behind = Some(frame.seq),
-                Err(RecvError::Lagged(_)) => {
-                    let head = self.bus.store.head(&self.bus.project).await.ok()?;
-                    self.behind = Some(head.seq);
-                }
-                Err(RecvError::Closed) => return None,
+            } else {
+                self.head.changed().await.ok()?;
             }
         }
-    }
-
-    async fn read(&mut self) -> Option<()> {
-        let (store, project) = (&self.bus.store, &self.bus.project);
-        // Whoever listens comes back, with the number that it has.
-        let events = store.events_since(project, self.seq, PAGE).await.ok()?;
-        self.page
-            .extend(events.iter().map(|event| Arc::new(Frame::of(event))));
-        (!self.page.is_empty()).then_some(())
     }
 }

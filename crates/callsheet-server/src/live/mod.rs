@@ -1,7 +1,7 @@
 //! Live events: what is stored is shown at once, wherever it was stored.
 //!
-//! One task follows the store and hands each event to everybody who listens. A listener who falls behind reads what it
-//! missed from the store, so that nobody waits for it and nothing is lost.
+//! One task follows the store and keeps the latest events in memory, each in its wire form. Listeners take them from there at their own
+//! pace, so that nobody waits for a slow one; whoever needs older ones reads them from the store.
 
 mod bus;
 mod listener;
