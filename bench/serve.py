@@ -28,14 +28,12 @@ def serve(ours: Path, quick: bool) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     command = ["cargo", "bench", "--quiet", "--locked", "-p", "callsheet-server", "--bench", "listeners"]
     subprocess.run([*command, "--no-run"], cwd=ROOT, check=True)
+    listeners = [*command, "--", str(clients)]
     try:
         say(f"measuring {clients} listeners while {agents} agents work")
-        figures, memory, events = served(ours, folder, [*command, "--", str(clients)], agents)
+        figures, memory, events = served(ours, folder, listeners, agents)
         say("measuring the floor: as many events to as many listeners, without a store")
-        per_second = max(1, events * 1000 // (SAYS * PAUSE_MS))
-        floor = [*command, "--", str(clients), "echo", str(events), str(per_second)]
-        done = subprocess.run(floor, cwd=ROOT, check=True, stdout=subprocess.PIPE)
-        plain = json.loads(done.stdout.splitlines()[-1])
+        plain, floor = echoed(listeners, events, max(1, events * 1000 // (SAYS * PAUSE_MS)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if figures["gaps"] or figures["events"] < clients * events:
@@ -46,13 +44,33 @@ def serve(ours: Path, quick: bool) -> None:
         ("floor: plain axum, no store", late(plain)),
         ("p50 ÷ floor, p99 ÷ floor", " and ".join(
             f"{figures[share] / max(plain[share], 1):.1f}×" for share in ("p50_ms", "p99_ms"))),
-        ("memory per listener", f"{(memory[1] - memory[0]) / clients:.1f} kB"),
+        ("memory per listener", each(memory, clients)),
+        ("floor", each(floor, clients)),
         ("memory of the server, at most", f"{memory[2] / 1000:.1f} MB"),
     ])
 
 
 def late(figures: dict) -> str:
     return f"p50 {figures['p50_ms']} ms, p99 {figures['p99_ms']} ms, worst {figures['worst_ms']} ms"
+
+
+def each(memory: list[int], clients: int) -> str:
+    return f"{(memory[1] - memory[0]) / clients:.1f} kB"
+
+
+def echoed(listeners: list[str], events: int, per_second: int) -> tuple[dict, list[int]]:
+    """Returns the figures of listeners to a plain server, and its memory before and with them."""
+    command = [*listeners, "echo", str(events), str(per_second)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        address, pid = server.stdout.readline().split()
+        before = memory_of(int(pid), "VmRSS")
+        with subprocess.Popen([*listeners, address, "none"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as hearers:
+            if hearers.stdout.readline() != "ready\n":
+                raise SystemExit("serve: the listeners could not connect")
+            connected = memory_of(int(pid), "VmRSS")
+            told, _ = hearers.communicate(f"{events}\n")
+        server.communicate()
+    return json.loads(told.splitlines()[-1]), [before, connected]
 
 
 def served(ours: Path, folder: Path, listeners: list[str], agents: int) -> tuple[dict, list[int], int]:

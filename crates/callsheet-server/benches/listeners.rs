@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p callsheet-server --bench listeners -- CLIENTS HOST:PORT TOKEN` listens to a server until stdin names the
 //! last event. `… -- CLIENTS echo EVENTS PER_SECOND` is the floor: a server of a few lines that sends as many events to as many
-//! listeners, without a store.
+//! listeners, without a store; it prints where it is and its process id, and ends when stdin does.
 
 #![expect(
     clippy::unwrap_used,
@@ -59,15 +59,19 @@ fn main() {
 
 async fn run(args: &[String]) {
     let clients: usize = args[0].parse().unwrap();
+    if args[1] == "echo" {
+        let (events, per_second): (i64, u32) = (args[2].parse().unwrap(), args[3].parse().unwrap());
+        println!(
+            "{} {}",
+            echo(clients, events, per_second).await,
+            std::process::id()
+        );
+        let _ = line().await;
+        return;
+    }
     let last = Arc::new(AtomicI64::new(i64::MAX));
     let (ready, mut is_ready) = mpsc::unbounded_channel();
-    let (address, token) = if args[1] == "echo" {
-        let (events, per_second): (i64, u32) = (args[2].parse().unwrap(), args[3].parse().unwrap());
-        last.store(events, Ordering::Relaxed);
-        (echo(clients, events, per_second).await, String::new())
-    } else {
-        (args[1].clone(), args[2].clone())
-    };
+    let (address, token) = (args[1].clone(), args[2].clone());
     let listeners: Vec<_> = (0..clients)
         .map(|_| {
             tokio::spawn(listen(
@@ -82,11 +86,8 @@ async fn run(args: &[String]) {
         is_ready.recv().await.unwrap();
     }
     println!("ready");
-    if args[1] != "echo" {
-        let read = tokio::task::spawn_blocking(|| std::io::stdin().lines().next());
-        let line = read.await.unwrap().unwrap().unwrap();
-        last.store(line.trim().parse().unwrap(), Ordering::Relaxed);
-    }
+    let number = line().await.unwrap().trim().parse();
+    last.store(number.unwrap(), Ordering::Relaxed);
     let mut all = Heard::default();
     for listener in listeners {
         let heard = tokio::time::timeout(PATIENCE, listener)
@@ -108,6 +109,12 @@ async fn run(args: &[String]) {
         json!({"clients": clients, "events": all.events, "gaps": all.gaps,
             "p50_ms": at(500), "p99_ms": at(990), "worst_ms": all.late.last()})
     );
+}
+
+/// Returns the next line of stdin.
+async fn line() -> Option<String> {
+    let read = tokio::task::spawn_blocking(|| std::io::stdin().lines().next());
+    read.await.unwrap().transpose().unwrap()
 }
 
 /// Listens until the last event; says when it is connected.
