@@ -14,6 +14,7 @@ on_both!(
     a_follower_hears_of_this_process,
     a_follower_hears_of_other_processes,
     a_quiet_project_is_no_error,
+    asking_for_work_in_vain_is_not_news,
 );
 
 const LONG: Duration = Duration::from_secs(20);
@@ -97,4 +98,19 @@ fn a_quiet_project_is_no_error(place: &TestStore) {
         []
     );
     assert!(begun.elapsed() >= Duration::from_millis(150));
+}
+
+/// A worker asks whenever there is news, so it would never rest.
+fn asking_for_work_in_vain_is_not_news(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    let mut follower = store.follow(&project, i64::MAX).unwrap();
+    // Whoever begins to look out for others has missed what came before.
+    assert!(follower.wait(LONG).unwrap());
+    let claimed = store.claim_queued(&project, "w", LONG, |_, _| true);
+    assert!(claimed.wait().unwrap().is_none());
+    assert!(!follower.wait(Duration::ZERO).unwrap());
+    let events = store.append_events(&project, vec![event(0)]);
+    events.wait().unwrap();
+    assert!(follower.wait(LONG).unwrap());
 }

@@ -61,9 +61,13 @@ impl Writer {
     }
 
     fn settle(&self, mut jobs: Vec<Box<dyn Job>>, committed: &dyn Fn()) {
+        let before = self.connection.total_changes();
         match self.attempt(&mut jobs) {
             Ok(verdicts) => {
-                committed();
+                // Whoever waits for news asks again, possibly by a job such as this one.
+                if self.connection.total_changes() != before {
+                    committed();
+                }
                 for (job, verdict) in jobs.into_iter().zip(verdicts) {
                     job.done(verdict);
                 }
