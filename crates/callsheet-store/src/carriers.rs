@@ -10,7 +10,7 @@ use callsheet::seal::Explained;
 use crate::db::Tx;
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, SealedPrompt, Texts};
-use crate::search::{self, Candidates};
+use crate::search;
 use crate::{Id, Store, StoreError, id};
 
 /// The shortest text that is looked for: the index knows texts by groups of so many characters.
@@ -63,9 +63,7 @@ impl Store {
                 seen: BTreeSet::new(),
                 found: BTreeMap::new(),
             };
-            search::candidates(tx, project, &text, &mut |tx, candidate| {
-                proof.take(tx, candidate)
-            })?;
+            search::candidates(tx, project, &text, |tx, keys| proof.take(tx, keys))?;
             Ok(proof.carriers(limit))
         })
         .await
@@ -92,8 +90,11 @@ struct Proof<'a> {
 
 impl Proof<'_> {
     /// Reads prompts of a series; tells whether prompts that are older than all of them can still be wanted.
-    fn take(&mut self, tx: &mut dyn Tx, (series, keys): Candidates) -> Result<bool, StoreError> {
-        let (first, last) = keys.into_inner();
+    fn take(
+        &mut self,
+        tx: &mut dyn Tx,
+        [series, first, last]: [i64; 3],
+    ) -> Result<bool, StoreError> {
         if self.is_enough(tx, last)? {
             return Ok(false);
         }
