@@ -29,14 +29,14 @@ enum LiveLine {
 }
 
 /// Lines on stderr, printed by a thread of their own.
-pub(crate) struct Lines {
+pub(crate) struct LivePrinter {
     sender: Option<SyncSender<LiveLine>>,
     printed: Receiver<()>,
     /// Whether there is a terminal that shows a line that moves.
     pub(crate) terminal: bool,
 }
 
-impl Lines {
+impl LivePrinter {
     /// Begins to print.
     pub(crate) fn new(out: Output) -> Result<Self, Failure> {
         let (lines, waiting) = sync_channel(WAITING);
@@ -90,7 +90,7 @@ pub(crate) struct Live {
     runner: String,
     interrupts: Interrupts,
     stops: usize,
-    lines: Lines,
+    lines: LivePrinter,
 }
 
 impl Live {
@@ -98,7 +98,7 @@ impl Live {
     pub(crate) fn new(runner: &Resolved, out: Output) -> Result<Self, Failure> {
         Ok(Self {
             interrupts: Interrupts::catch()?,
-            lines: Lines::new(out)?,
+            lines: LivePrinter::new(out)?,
             runner: runner.name.clone(),
             stops: 0,
         })

@@ -10,7 +10,7 @@ use callsheet::seal::Explained;
 use crate::db::Tx;
 use crate::project::Project;
 use crate::prompt::{self, COLUMNS, SealedPrompt, Texts};
-use crate::search::{self, Candidates};
+use crate::search;
 use crate::{Id, Store, StoreError, id};
 
 /// The shortest text that is looked for: the index knows texts by groups of so many characters.
@@ -62,19 +62,19 @@ impl Store {
                 texts: Texts::default(),
                 seen: BTreeSet::new(),
                 found: BTreeMap::new(),
+                oldest: None,
             };
-            search::candidates(tx, project, &text, &mut |tx, candidate| {
-                proof.take(tx, candidate)
-            })?;
+            search::candidates(tx, project, &text, |tx, keys| proof.take(tx, keys))?;
             Ok(proof.carriers(limit))
         })
         .await
     }
 }
 
-/// Whether a prompt with a key up to this one is newer than another, though it was stored earlier: one that was imported, or one of
-/// the same moment.
-const NEWER: &str = "select 1 from prompt where project = $1 and id > $2 and key <= $3 limit 1";
+/// The least key of the prompts that are newer than one: they may have been stored earlier if they were imported, or are of the same
+/// moment. The sum keeps PostgreSQL from going through all keys to find the least.
+const LEAST_NEWER: &str =
+    "select coalesce(min(key + 0), 9223372036854775807) from prompt where project = $1 and id > $2";
 
 /// Reads prompts to see whether they carry a text.
 struct Proof<'a> {
@@ -88,12 +88,17 @@ struct Proof<'a> {
     seen: BTreeSet<i64>,
     /// Those that carry it, the newest first.
     found: BTreeMap<Reverse<Id>, Carrier>,
+    /// The oldest of them that is wanted, and the least key of the prompts that are newer.
+    oldest: Option<(Id, i64)>,
 }
 
 impl Proof<'_> {
     /// Reads prompts of a series; tells whether prompts that are older than all of them can still be wanted.
-    fn take(&mut self, tx: &mut dyn Tx, (series, keys): Candidates) -> Result<bool, StoreError> {
-        let (first, last) = keys.into_inner();
+    fn take(
+        &mut self,
+        tx: &mut dyn Tx,
+        [series, first, last]: [i64; 3],
+    ) -> Result<bool, StoreError> {
         if self.is_enough(tx, last)? {
             return Ok(false);
         }
@@ -129,12 +134,19 @@ impl Proof<'_> {
     }
 
     /// Tells whether no prompt with a key up to this one can be among the newest.
-    fn is_enough(&self, tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
-        let Some((Reverse(oldest), _)) = self.found.iter().nth(self.most - 1) else {
+    fn is_enough(&mut self, tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
+        let Some((&Reverse(id), _)) = self.found.iter().nth(self.most - 1) else {
             return Ok(false);
         };
-        let values = [self.project.into(), oldest.as_str().into(), key.into()];
-        Ok(tx.first(NEWER, &values)?.is_none())
+        let least = match self.oldest {
+            Some((same, least)) if same == id => least,
+            _ => {
+                let row = tx.first(LEAST_NEWER, &[self.project.into(), id.as_str().into()])?;
+                row.map_or(Ok(i64::MAX), |row| row.int(0))?
+            }
+        };
+        self.oldest = Some((id, least));
+        Ok(key < least)
     }
 
     /// Returns a prompt if it has the text.

@@ -209,7 +209,7 @@ fn sweep(tx: &mut dyn Tx) -> Result<(), StoreError> {
 
 /// Removes the passages that no prompt of their project shows any more, from the index too.
 fn unindex(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    let [loose, _] = passage::wrong();
+    let loose = passage::loose();
     for (table, key) in [("trigram", "rowid"), ("passage", "key")] {
         tx.execute(
             &format!("delete from {table} where {key} in (select key from ({loose}) l)"),

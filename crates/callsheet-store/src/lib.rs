@@ -70,7 +70,8 @@ pub use batch::{
 };
 pub use branch::Branch;
 pub use bundle::{
-    AnnotationDocument, Bundle, Bundled, BundledRun, Imported, Lines, RunDocument, TaskDocument,
+    AnnotationDocument, Bundle, Bundled, BundledRun, Imported, LinesDigest, RunDocument,
+    TaskDocument,
 };
 pub use carriers::{Carrier, Carriers};
 pub use chain::Head;

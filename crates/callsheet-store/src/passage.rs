@@ -20,7 +20,7 @@ pub(crate) const BATCH: usize = 50;
 pub(crate) const COLUMNS: &str = "p.key, p.project, p.body, p.ranked, p.run, p.first, p.last";
 
 /// The passages that texts of prompts have to be, by their roles in `role.rs`.
-const SHOWN: &str = "select l.project, a.body, 1 as ranked from prompt_body a join series l on l.key = a.series \
+pub(crate) const SHOWN: &str = "select l.project, a.body, 1 as ranked from prompt_body a join series l on l.key = a.series \
     where a.roles % 16 not in (0, 2, 4, 6) \
     union select l.project, a.body, 0 from prompt_body a join series l on l.key = a.series where a.roles >= 16";
 
@@ -133,16 +133,10 @@ pub(crate) fn records_left(tx: &mut dyn Tx, project: i64, runs: i64) -> Result<i
     Ok(left)
 }
 
-/// Returns queries for the passages that no prompt of their project shows, and for texts that are not a passage and should be:
-/// their keys and projects.
-pub(crate) fn wrong() -> [String; 2] {
-    let same = "s.project = p.project and s.body = p.body and s.ranked = p.ranked";
-    [
-        format!(
-            "select p.key, p.project from passage p left join ({SHOWN}) s on {same} where p.run is null and s.body is null"
-        ),
-        format!(
-            "select s.body as key, s.project from ({SHOWN}) s left join passage p on {same} where p.key is null"
-        ),
-    ]
+/// Returns a query for the keys and projects of passages that no prompt of their project shows.
+pub(crate) fn loose() -> String {
+    format!(
+        "select p.key, p.project from passage p left join ({SHOWN}) s \
+        on s.project = p.project and s.body = p.body and s.ranked = p.ranked where p.run is null and s.body is null"
+    )
 }

@@ -29,7 +29,7 @@ pub struct RunDirective {
 impl RunDirective {
     /// Reads the block of a message; nothing if the message is another.
     pub fn parse(message: &str) -> Option<Self> {
-        let mut lines = Lines::of(message, "RUN_DIRECTIVE")?;
+        let mut lines = BlockLines::of(message, "RUN_DIRECTIVE")?;
         lines
             .value("runType")
             .filter(|kind| *kind == "bmad-micro")?;
@@ -160,7 +160,7 @@ pub struct NodeBrief {
 impl NodeBrief {
     /// Reads the block of a message; nothing if the message is another.
     pub fn parse(message: &str) -> Option<Self> {
-        let mut lines = Lines::of(message, "NODE_BRIEF")?;
+        let mut lines = BlockLines::of(message, "NODE_BRIEF")?;
         let node = lines.value("currentNodeId")?.strip_suffix(')')?;
         let (node_id, node_type) = node.rsplit_once(" (type=")?;
         let step_file = lines.value("stepFile")?.to_owned();
@@ -222,11 +222,11 @@ fn looks_like_header(text: &str) -> bool {
 }
 
 /// The lines of a block, read in their fixed order.
-struct Lines<'a> {
+struct BlockLines<'a> {
     lines: std::iter::Peekable<std::str::Split<'a, char>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> BlockLines<'a> {
     fn of(message: &'a str, marker: &str) -> Option<Self> {
         let mut lines = message.split('\n').peekable();
         (lines.next()? == marker).then_some(Self { lines })

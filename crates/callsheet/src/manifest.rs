@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{self, CacheRecord, Part};
+use crate::cache::{self, CacheRecord, CachedSection};
 use crate::compose::Prompt;
 use crate::document::Given;
 use crate::omission::Omission;
@@ -207,7 +207,7 @@ impl Manifest {
 
     /// Adds what a cache can keep of the text that the sections stand in.
     pub(crate) fn plan(&mut self, text: &str, map: &SourceMap) {
-        let parts: Vec<Part> = self.sections.iter().map(Part::from).collect();
+        let parts: Vec<CachedSection> = self.sections.iter().map(CachedSection::from).collect();
         self.cache = cache::declared(text, &parts, &map.spans);
     }
 

@@ -61,12 +61,12 @@ pub struct Profile {
     pub config: Map<String, Value>,
     /// Where it begins.
     pub place: Place,
-    lines: Lines,
+    lines: ProfileLines,
 }
 
 /// The lines on which parts of a profile stand.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Lines {
+struct ProfileLines {
     template: usize,
     exclude: Vec<usize>,
     write: Vec<usize>,

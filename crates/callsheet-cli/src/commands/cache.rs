@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use callsheet::cache::{CachePlan, Divergence, Extent, Place, Side, plan};
+use callsheet::cache::{ByteOrigin, CachePlan, Divergence, Extent, Side, plan};
 
 use crate::failure::Failure;
 use crate::options::{BudgetArgs, InputArgs};
@@ -170,7 +170,7 @@ fn parting(divergence: &Divergence) -> String {
     text
 }
 
-fn origin(place: &Place) -> String {
+fn origin(place: &ByteOrigin) -> String {
     let section = place.section.as_ref();
     let section = section
         .filter(|section| **section != place.layer)

@@ -18,7 +18,7 @@ use crate::view::batch::{BatchRow, History};
 use crate::view::decided::{self, Decision};
 use crate::view::line::{self, RunLine};
 use crate::view::schedule::{self, Dot};
-use crate::view::spent::{self, DAY, Part};
+use crate::view::spent::{self, DAY, Spending};
 
 /// How many of the last decisions are shown.
 const DECISIONS: usize = 8;
@@ -51,7 +51,7 @@ struct Content {
     accounts: Vec<Account>,
     decisions: Vec<Decision>,
     next: Option<(i64, String)>,
-    today: Part,
+    today: Spending,
     decided_today: usize,
     events: i64,
     batch: Option<BatchRow>,

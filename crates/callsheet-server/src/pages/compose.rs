@@ -170,7 +170,7 @@ struct Composed {
     /// The budget up to which each entry gives way.
     goes_at: Vec<Option<usize>>,
     reel: Reel,
-    blocks: Vec<Part>,
+    blocks: Vec<ResultBlock>,
     ladder: Ladder,
     /// Where each step stands on the slider, in percent.
     ticks: Vec<f64>,
@@ -199,7 +199,7 @@ struct Spent {
 
 /// What stands in the result: the number of an entry, and its text.
 #[derive(Serialize)]
-struct Part {
+struct ResultBlock {
     entry: Option<usize>,
     html: String,
     more: usize,
@@ -410,8 +410,8 @@ fn spent(
     }
 }
 
-fn part(script: &Script, block: &Block) -> Option<Part> {
-    let none = Part {
+fn part(script: &Script, block: &Block) -> Option<ResultBlock> {
+    let none = ResultBlock {
         entry: None,
         html: String::new(),
         more: 0,
@@ -420,18 +420,18 @@ fn part(script: &Script, block: &Block) -> Option<Part> {
     Some(match block {
         Block::Section { entry, rows, .. } => {
             let end = rows.end.min(rows.start + ROWS);
-            Part {
+            ResultBlock {
                 entry: Some(*entry),
                 html: script.html(rows.start..end),
                 more: rows.end - end,
                 cache: false,
             }
         }
-        Block::Omitted(entry) => Part {
+        Block::Omitted(entry) => ResultBlock {
             entry: Some(*entry),
             ..none
         },
-        Block::Cache => Part {
+        Block::Cache => ResultBlock {
             cache: true,
             ..none
         },

@@ -16,7 +16,7 @@ use crate::error::ApiError;
 use crate::extract::Query;
 use crate::server::Server;
 use crate::view::line::RunLine;
-use crate::view::spent::{self, DAY, Part};
+use crate::view::spent::{self, DAY, Spending};
 
 /// How many runs a page has.
 const PAGE: usize = 50;
@@ -71,14 +71,14 @@ struct Content {
     wanted: Wanted,
     is_filtered: bool,
     from: Option<i64>,
-    total: Part,
+    total: Spending,
     saved: i64,
     is_cut: bool,
     options: Options,
     days: Vec<Bar>,
     lines: Vec<Grid>,
     by: &'static str,
-    parts: Vec<Part>,
+    parts: Vec<Spending>,
     rest: usize,
     runs: Vec<Day>,
     first: usize,
@@ -267,7 +267,7 @@ async fn gather(server: &Server, wanted: Wanted) -> Result<Content, ApiError> {
 }
 
 /// Returns how much of what went in came from the cache, in percent.
-fn spent_on_cache(total: &Part) -> i64 {
+fn spent_on_cache(total: &Spending) -> i64 {
     let all = total.tokens.input + total.tokens.cached;
     if all == 0 {
         0

@@ -12,7 +12,7 @@ use crate::error::ApiError;
 use crate::extract::Query;
 use crate::server::Server;
 use crate::view::accounts::{self, Account};
-use crate::view::spent::{self, DAY, Part};
+use crate::view::spent::{self, DAY, Spending};
 
 /// The periods that are offered, in days.
 const PERIODS: [i64; 4] = [1, 7, 14, 30];
@@ -41,19 +41,19 @@ struct Content {
     runners: Vec<RunnerShown>,
     waiting: usize,
     next: Option<(i64, String)>,
-    total: Part,
-    today: Part,
-    by_account: Vec<Part>,
-    by_phase: Vec<Part>,
-    by_story: Vec<Part>,
+    total: Spending,
+    today: Spending,
+    by_account: Vec<Spending>,
+    by_phase: Vec<Spending>,
+    by_story: Vec<Spending>,
     rest: usize,
-    by_day: Vec<Part>,
+    by_day: Vec<Spending>,
     is_cut: bool,
 }
 
 #[derive(Serialize)]
 struct RunnerShown {
-    part: Part,
+    part: Spending,
     standing: Option<accounts::Waits>,
 }
 
@@ -98,9 +98,9 @@ async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
         match at {
             Some(at) => runners[at].standing = wait.standing,
             None => runners.push(RunnerShown {
-                part: Part {
+                part: Spending {
                     name: wait.name,
-                    ..Part::default()
+                    ..Spending::default()
                 },
                 standing: wait.standing,
             }),

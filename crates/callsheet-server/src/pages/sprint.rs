@@ -56,7 +56,7 @@ struct Content {
     current: Vec<String>,
     schedules: Vec<Schedule>,
     columns: Vec<Column>,
-    batches: Vec<Line>,
+    batches: Vec<BatchEntry>,
     more: i64,
     board: Option<BoardShown>,
     /// Why there is no board.
@@ -93,7 +93,7 @@ struct Column {
 
 /// A batch in the list.
 #[derive(Serialize)]
-struct Line {
+struct BatchEntry {
     batch: BatchRow,
     stats: BatchStats,
     took: Option<i64>,
@@ -280,9 +280,9 @@ fn worked_on(batch: &BatchDetail) -> Vec<String> {
     open.map(|story| story.story_key.clone()).collect()
 }
 
-fn line(detail: &BatchDetail) -> Line {
+fn line(detail: &BatchDetail) -> BatchEntry {
     let batch = detail.batch.clone();
-    Line {
+    BatchEntry {
         took: batch.ended_at.map(|at| at - batch.started_at),
         stats: detail.stats.clone(),
         batch,

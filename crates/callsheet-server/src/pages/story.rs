@@ -14,7 +14,7 @@ use crate::extract::Path;
 use crate::server::Server;
 use crate::view::line::{RunLine, lines, words};
 use crate::view::name::name_of;
-use crate::view::spent::{self, Part};
+use crate::view::spent::{self, Spending};
 use crate::view::story::{self, StoryAttempt, StoryDetail};
 
 /// The routes of this page.
@@ -30,7 +30,7 @@ struct Content {
     title: String,
     /// Every attempt at every phase, the oldest batch first.
     batches: Vec<Took>,
-    total: Part,
+    total: Spending,
     is_live: bool,
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::accounts::{self, Account, Waits};
 use super::batch::{BatchDetail, History};
-use super::changes::{self, Line};
+use super::changes::{self, DiffLine};
 use super::line::{self, CheckMark};
 use super::name::name_of;
 use crate::error::ApiError;
@@ -77,7 +77,7 @@ pub(crate) struct Outside {
     pub(crate) note: String,
     pub(crate) added: usize,
     pub(crate) deleted: usize,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<DiffLine>,
     /// Whether there are more lines.
     pub(crate) is_cut: bool,
 }

@@ -27,14 +27,14 @@ pub(crate) struct Change {
     pub(crate) new: bool,
     pub(crate) gone: bool,
     pub(crate) binary: bool,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<DiffLine>,
     /// How many lines are not shown.
     pub(crate) more: usize,
 }
 
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct DiffLine {
     /// `add`, `del`, `gap` or nothing.
     pub(crate) kind: &'static str,
     pub(crate) number: usize,
@@ -112,7 +112,7 @@ fn put(change: &mut Change, kind: &'static str, number: usize, text: &str) {
     }
     let mut html = String::new();
     spell(&mut html, text);
-    change.lines.push(Line { kind, number, html });
+    change.lines.push(DiffLine { kind, number, html });
 }
 
 /// Returns the numbers of the first lines of a hunk.

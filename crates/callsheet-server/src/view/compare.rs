@@ -25,13 +25,13 @@ pub(crate) struct Comparison {
     pub(crate) prefix_bytes: usize,
     pub(crate) prefix_tokens: usize,
     pub(crate) equal: bool,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ComparedSections>,
 }
 
 /// Some sections.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum ComparedSections {
     /// Sections in a row that are the same.
     Same {
         no: String,
@@ -62,15 +62,15 @@ pub(crate) struct Differs {
 /// A line of each; where one has none, it is empty there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Beside {
-    pub(crate) old: Option<Line>,
-    pub(crate) new: Option<Line>,
+    pub(crate) old: Option<SideLine>,
+    pub(crate) new: Option<SideLine>,
     /// Whether lines that are equal are left out before it.
     pub(crate) gap: bool,
 }
 
 /// A line: its number, whether it is equal in both, and its text as HTML.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct SideLine {
     pub(crate) number: usize,
     pub(crate) equal: bool,
     pub(crate) html: String,
@@ -108,7 +108,7 @@ pub(crate) fn compare(old: &Opened, new: &Opened) -> Comparison {
             .collect::<Vec<_>>()
     };
     let (old_keys, new_keys) = (keys(&ones), keys(&others));
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<ComparedSections> = Vec::new();
     let mut same: Vec<&Entry> = Vec::new();
     for step in capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys)
         .iter()
@@ -140,13 +140,13 @@ pub(crate) fn compare(old: &Opened, new: &Opened) -> Comparison {
 }
 
 /// Makes one line of sections in a row that are the same.
-fn joined(same: &mut Vec<&Entry>) -> Option<Part> {
+fn joined(same: &mut Vec<&Entry>) -> Option<ComparedSections> {
     let (first, last) = (same.first()?, same.last()?);
     let no = match same.len() {
         1 => first.no.clone(),
         _ => format!("{}–{}", first.no, last.no),
     };
-    let part = Part::Same {
+    let part = ComparedSections::Same {
         no,
         count: same.len(),
         name: first.title.clone(),
@@ -155,7 +155,7 @@ fn joined(same: &mut Vec<&Entry>) -> Option<Part> {
     Some(part)
 }
 
-fn differs(one: Option<&Side<'_>>, other: Option<&Side<'_>>) -> Option<Part> {
+fn differs(one: Option<&Side<'_>>, other: Option<&Side<'_>>) -> Option<ComparedSections> {
     let entry = other.or(one)?.entry;
     let change = match (one, other) {
         (Some(_), Some(_)) => "changed",
@@ -169,7 +169,7 @@ fn differs(one: Option<&Side<'_>>, other: Option<&Side<'_>>) -> Option<Part> {
     let count = |side: Option<&Side<'_>>| side.map(|side| side.entry.tokens);
     let number =
         |side: Option<&Side<'_>>| i64::try_from(count(side).unwrap_or(0)).unwrap_or(i64::MAX);
-    Some(Part::Differs(Box::new(Differs {
+    Some(ComparedSections::Differs(Box::new(Differs {
         no: entry.no.clone(),
         colour: entry.colour,
         change,
@@ -190,10 +190,10 @@ pub(crate) fn beside(old: &str, new: &str) -> Vec<Beside> {
     for (nth, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
         let mut gap = nth > 0;
         for op in group {
-            let mut olds: Vec<Line> = Vec::new();
-            let mut news: Vec<Line> = Vec::new();
+            let mut olds: Vec<SideLine> = Vec::new();
+            let mut news: Vec<SideLine> = Vec::new();
             for change in diff.iter_changes(op) {
-                let line = |at: Option<usize>| Line {
+                let line = |at: Option<usize>| SideLine {
                     number: at.unwrap_or(0) + 1,
                     equal: change.tag() == ChangeTag::Equal,
                     html: line_html(change.value()),
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn shown(rows: &[Beside]) -> Vec<String> {
-        let side = |line: &Option<Line>| {
+        let side = |line: &Option<SideLine>| {
             line.as_ref().map_or_else(
                 || "-".to_owned(),
                 |line| {

@@ -18,7 +18,7 @@ pub(crate) const DAY: i64 = 86_400_000;
 
 /// A part of what a period has cost.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Part {
+pub(crate) struct Spending {
     pub(crate) name: String,
     /// When a day begins.
     pub(crate) at: Option<i64>,
@@ -35,7 +35,7 @@ pub(crate) struct Part {
     pub(crate) share: f64,
 }
 
-impl Part {
+impl Spending {
     pub(crate) fn add(&mut self, run: &RunLine) {
         self.runs += 1;
         self.failed += usize::from(run.ending.sort == "failed");
@@ -90,8 +90,8 @@ pub(crate) async fn period(server: &Server, since: Option<i64>) -> Result<Period
 }
 
 /// Adds up everything.
-pub(crate) fn total<'r>(runs: impl IntoIterator<Item = &'r RunLine>) -> Part {
-    let mut part = Part::default();
+pub(crate) fn total<'r>(runs: impl IntoIterator<Item = &'r RunLine>) -> Spending {
+    let mut part = Spending::default();
     for run in runs {
         part.add(run);
     }
@@ -102,28 +102,30 @@ pub(crate) fn total<'r>(runs: impl IntoIterator<Item = &'r RunLine>) -> Part {
 pub(crate) fn by<'r>(
     runs: impl IntoIterator<Item = &'r RunLine>,
     names: impl Fn(&RunLine) -> Vec<String>,
-) -> Vec<Part> {
-    let mut parts: BTreeMap<String, Part> = BTreeMap::new();
+) -> Vec<Spending> {
+    let mut parts: BTreeMap<String, Spending> = BTreeMap::new();
     for run in runs {
         for name in names(run) {
             parts.entry(name).or_default().add(run);
         }
     }
     let parts = parts.into_iter();
-    let mut parts: Vec<Part> = parts.map(|(name, part)| Part { name, ..part }).collect();
+    let mut parts: Vec<Spending> = parts
+        .map(|(name, part)| Spending { name, ..part })
+        .collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.all));
     widths(&mut parts);
     parts
 }
 
 /// Adds up by day, in UTC, the oldest first; days without a run are there, too.
-pub(crate) fn days(runs: &[RunLine], from: i64, to: i64) -> Vec<Part> {
+pub(crate) fn days(runs: &[RunLine], from: i64, to: i64) -> Vec<Spending> {
     let first = from.div_euclid(DAY);
     let last = to.div_euclid(DAY);
-    let mut parts: Vec<Part> = (first..=last)
-        .map(|day| Part {
+    let mut parts: Vec<Spending> = (first..=last)
+        .map(|day| Spending {
             at: Some(day * DAY),
-            ..Part::default()
+            ..Spending::default()
         })
         .collect();
     for run in runs {
@@ -136,7 +138,7 @@ pub(crate) fn days(runs: &[RunLine], from: i64, to: i64) -> Vec<Part> {
     parts
 }
 
-fn widths(parts: &mut [Part]) {
+fn widths(parts: &mut [Spending]) {
     let most = parts.iter().map(|part| part.all).max().unwrap_or(0);
     for part in parts {
         part.share = percent(part.all, most);

@@ -26,7 +26,7 @@ const ARGUMENT: usize = 160;
 const LAST: usize = 12;
 
 /// A line of the stream.
-struct Line {
+struct StreamLine {
     html: String,
     /// The tool, if it is a call that went well.
     fine: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) fn html(run: &str, start: i64, events: &[StoredEvent], count: usize) 
 }
 
 /// Folds calls in a row that went well.
-fn folded(start: i64, lines: &[Line]) -> String {
+fn folded(start: i64, lines: &[StreamLine]) -> String {
     let mut html = String::new();
     let mut at = 0;
     while at < lines.len() {
@@ -106,7 +106,7 @@ fn line(
     start: i64,
     event: &StoredEvent,
     answers: &BTreeMap<&str, &StoredEvent>,
-) -> Line {
+) -> StreamLine {
     let kind = event.event.kind.as_str();
     let mut html = String::new();
     let mut fine = None;
@@ -133,7 +133,7 @@ fn line(
             html.push_str("</div></li>");
         }
     }
-    Line {
+    StreamLine {
         html,
         fine,
         at: event.at,

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::document::{EventLine, RunDocument, raw, record_text};
 use super::redact::Cleaner;
 use super::run_context::{AnnotationDocument, TaskDocument};
-use super::{BundledRun, IMPORTED, Lines};
+use super::{BundledRun, IMPORTED, LinesDigest};
 use crate::db::{Row, Tx, Value};
 use crate::log::{self, LARGEST_RECORD, StoredRecord, Stream};
 use crate::project::Project;
@@ -255,8 +255,8 @@ impl Measure {
         self.lines
     }
 
-    pub(super) fn finish(&self) -> Lines {
-        Lines {
+    pub(super) fn finish(&self) -> LinesDigest {
+        LinesDigest {
             fingerprint: Fingerprint::from_bytes(*self.hasher.finalize().as_bytes()),
             lines: self.lines,
             bytes: self.bytes,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read};
 
-use super::Lines;
+use super::LinesDigest;
 use super::document::{EventLine, LONGEST_LINE, RunDocument, read_record};
 use super::export::Measure;
 use crate::annotation::ANNOTATED;
@@ -115,7 +115,7 @@ pub(super) fn read(
     (run, kind): (Id, Kind),
     entry: impl Read,
     visit: &mut dyn Visitor,
-) -> Result<Lines, BundleError> {
+) -> Result<LinesDigest, BundleError> {
     let mut reader = BufReader::with_capacity(64 << 10, entry);
     let mut measure = Measure::default();
     let mut line = Vec::new();

@@ -72,14 +72,14 @@ pub struct BundledRun {
     /// The run.
     pub run: RunDocument,
     /// What happened to it.
-    pub events: Lines,
+    pub events: LinesDigest,
     /// What it said.
-    pub log: Lines,
+    pub log: LinesDigest,
 }
 
 /// What is known of lines that are not held in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct LinesDigest {
     /// The fingerprint of all of them.
     pub fingerprint: Fingerprint,
     /// How many there are.

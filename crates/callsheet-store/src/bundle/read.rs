@@ -13,7 +13,7 @@ use super::document::is_time;
 use super::lines::{self, BundleError, Counting, Discard, Visitor};
 use super::write::digits;
 use super::{
-    Bundle, Bundled, BundledRun, Entry, INDEX, Index, Lines, RunDocument, RunEntry, SCHEMA,
+    Bundle, Bundled, BundledRun, Entry, INDEX, Index, LinesDigest, RunDocument, RunEntry, SCHEMA,
     SCHEMA_RUNS, SCHEMA_TASKS,
 };
 use crate::{Id, StoreError};
@@ -36,7 +36,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 #[derive(Default)]
 struct Contents {
     files: Files,
-    lines: BTreeMap<String, Lines>,
+    lines: BTreeMap<String, LinesDigest>,
 }
 
 impl Contents {

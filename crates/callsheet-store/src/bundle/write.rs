@@ -10,7 +10,7 @@ use callsheet::seal::DOCUMENTS;
 use super::export::{self, Measure, event_lines, log_lines};
 use super::read::{MOST_BYTES, MOST_ENTRIES, MOST_LINES};
 use super::redact::Cleaner;
-use super::{Bundle, Entry, INDEX, Index, Lines, RunEntry};
+use super::{Bundle, Entry, INDEX, Index, LinesDigest, RunEntry};
 use crate::project::Project;
 use crate::wait::Wait;
 use crate::{Store, StoreError};
@@ -167,7 +167,7 @@ fn header(bytes: u64) -> tar::Header {
 fn add_lines(
     tar: &mut tar::Builder<impl Write>,
     path: &str,
-    wanted: Lines,
+    wanted: LinesDigest,
     lines: impl FnOnce(&mut dyn FnMut(&str) -> Result<(), StoreError>) -> Result<(), StoreError>,
 ) -> io::Result<()> {
     let mut header = header(wanted.bytes);

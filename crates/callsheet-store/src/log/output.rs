@@ -28,9 +28,9 @@ struct OutputEvent {
 
 /// Records and events of a run that are ready to be stored: what takes time is done, and trying again costs nothing.
 #[derive(Clone)]
-pub struct Output(Arc<Parts>);
+pub struct Output(Arc<OutputContents>);
 
-struct Parts {
+struct OutputContents {
     records: Vec<Packed>,
     events: Vec<OutputEvent>,
 }
@@ -57,7 +57,7 @@ impl Output {
                 Some(Err(panic)) => resume_unwind(panic),
                 None => pack(second)?,
             });
-            Ok(Self(Arc::new(Parts { records, events })))
+            Ok(Self(Arc::new(OutputContents { records, events })))
         })
     }
 }

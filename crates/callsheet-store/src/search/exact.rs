@@ -4,7 +4,6 @@
 //! may have it; those are read, and name the prompts.
 
 use std::cmp::Reverse;
-use std::ops::RangeInclusive;
 
 use super::{index, trigram};
 use crate::StoreError;
@@ -18,21 +17,19 @@ const COMMON: usize = 500;
 /// The prompts that are looked at first where nothing tells prompts apart.
 const NEWEST: &str = "select series, key from prompt where project = $1 order by id desc limit 32";
 
-/// The prompts of a series, by their keys, that may carry a text.
-pub(crate) type Candidates = (i64, RangeInclusive<i64>);
-
-/// Calls `take` with prompts of a project that may carry a text, those with the newest prompt first, as long as it returns `true`.
+/// Calls `take` with prompts of a project that may carry a text, as long as it returns `true`: with a series, and the first and
+/// the last key of prompts in it; those with the newest prompt first.
 pub(crate) fn candidates(
     tx: &mut dyn Tx,
     project: i64,
     text: &str,
-    take: &mut dyn FnMut(&mut dyn Tx, Candidates) -> Result<bool, StoreError>,
+    mut take: impl FnMut(&mut dyn Tx, [i64; 3]) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let (substring, mut rows) = rarest(tx, project, text)?;
     if rows.len() == COMMON {
         // Some of the newest prompts have it, most likely; reading them is faster than finding all that have it.
         for row in tx.query(NEWEST, &[project.into()])? {
-            if !take(tx, (row.int(0)?, row.int(1)?..=row.int(1)?))? {
+            if !take(tx, [row.int(0)?, row.int(1)?, row.int(1)?])? {
                 return Ok(());
             }
         }
@@ -44,7 +41,7 @@ pub(crate) fn candidates(
         for (row, text) in rows.iter().zip(passage::texts(tx, rows)?) {
             // What cannot be read may have it: whoever carries it will say that it is damaged.
             let has_it = text.is_none_or(|text| text.contains(substring));
-            if has_it && !take(tx, (row.int(7)?, row.int(8)?..=row.int(9)?))? {
+            if has_it && !take(tx, [row.int(7)?, row.int(8)?, row.int(9)?])? {
                 return Ok(());
             }
         }

@@ -3,31 +3,14 @@
 //! It may lag behind: what it does not have yet is read as if the index had offered it. So it never decides what is found,
 //! only how fast.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::trigram;
-use crate::db::{Dialect, Row, Tx, Value, query_in};
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::passage::{self, BATCH, COLUMNS};
 use crate::project::Project;
-use crate::verify::Audit;
 use crate::{Store, StoreError, locks};
 
 /// Grows whenever passages have other terms than before; an index of another version is made anew.
-const VERSION: i64 = 3;
-
-/// What is said of an index that does not do.
-pub(crate) const DAMAGED: &str =
-    "it does not have what the texts say; `callsheet reindex` makes it anew";
-
-const SET_STATE: &str = "insert into search_index (project, version, through, runs) values ($1, $2, $3, $4) \
-    on conflict (project) do update set version = excluded.version, through = excluded.through, runs = excluded.runs";
-
-/// Runs with passages that do not follow each other from the first record on, or that do not hold all that they should.
-const WRONG_LOGS: &str = "select r.id from (select run, project, first, last, \
-    lag(last) over (partition by run order by first) as before from passage where run is not null) p join run r on r.key = p.run \
-    where p.first <> cast(coalesce(p.before, 0) as numeric) + 1 or p.last < p.first or p.last > r.records or p.project <> r.project \
-    union select r.id from search_index i join run r on r.project = i.project and r.key <= i.runs \
-    where i.version = $1 and r.records <> coalesce((select max(p.last) from passage p where p.run = r.key), 0) order by 1";
+pub(crate) const VERSION: i64 = 3;
 
 /// What is not in the search index yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,44 +93,46 @@ fn add(tx: &mut dyn Tx, project: i64, most: usize) -> Result<bool, StoreError> {
     let newer = "where p.project = $1 and p.key > $2";
     let (mut added, mut is_all) = (0, false);
     while added < most && !is_all {
-        let passages = next(tx, newer, &[project.into(), through.into()])?;
+        let passages = next_terms(tx, newer, &[project.into(), through.into()])?;
         is_all = passages.is_empty();
         for (key, terms) in passages {
-            let list = format!("{{{}}}", list(&terms, ","));
+            (through, added) = (key, added + terms.len());
+            let list = format!("{{{}}}", join(&[terms], ",", ""));
             tx.execute(insert, &[key.into(), list.into()])?;
-            added += terms.len();
-            through = key;
         }
     }
     if is_all && tx.dialect() == Dialect::Postgres {
         // Whoever asks goes through the whole list of what is not merged yet.
         tx.query("select gin_clean_pending_list('trigram_terms')", &[])?;
     }
-    let values = [project, VERSION, through, runs].map(Value::from);
-    tx.execute(SET_STATE, &values)?;
+    let state = "insert into search_index (project, version, through, runs) values ($1, $2, $3, $4) \
+        on conflict (project) do update set version = excluded.version, through = excluded.through, runs = excluded.runs";
+    tx.execute(state, &[project, VERSION, through, runs].map(Value::from))?;
     Ok(is_all)
 }
 
-/// The keys and the terms of passages.
-type Terms = Vec<(i64, Vec<u32>)>;
-
-/// Returns the next of some passages with their terms. One that is damaged has none.
-fn next(tx: &mut dyn Tx, of: &str, values: &[Value<'_>]) -> Result<Terms, StoreError> {
+/// Returns the keys of the next of some passages, with their terms. One that is damaged has none.
+pub(crate) fn next_terms(
+    tx: &mut dyn Tx,
+    of: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<(i64, Vec<u32>)>, StoreError> {
     let sql = format!("select {COLUMNS} from passage p {of} order by p.key limit {BATCH}");
     let rows = tx.query(&sql, values)?;
     let texts = passage::texts(tx, &rows)?;
     let terms = |(row, text): (&Row, Option<String>)| {
-        let text = text.unwrap_or_default();
-        let terms = trigram::terms(row.int(1)?, &text, row.int(3)? != 0);
+        let (project, is_ranked) = (row.int(1)?, row.int(3)? != 0);
+        let terms = trigram::terms(project, &text.unwrap_or_default(), is_ranked);
         Ok((row.int(0)?, terms))
     };
     rows.iter().zip(texts).map(terms).collect()
 }
 
-/// Writes terms as numbers, with something between them.
-fn list(terms: &[u32], between: &str) -> String {
-    let numbers: Vec<String> = terms.iter().map(u32::to_string).collect();
-    numbers.join(between)
+/// Writes lists of terms as numbers, with something between two terms and between two lists.
+fn join(lists: &[Vec<u32>], terms: &str, between: &str) -> String {
+    let numbers = |list: &Vec<u32>| list.iter().map(u32::to_string).collect::<Vec<_>>();
+    let lists: Vec<String> = lists.iter().map(|list| numbers(list).join(terms)).collect();
+    lists.join(between)
 }
 
 /// Takes a project out of the index. What is damaged in a file cannot be taken apart: there all goes, and other projects are
@@ -170,31 +155,24 @@ pub(super) fn select(
     terms: &[Vec<u32>],
     sql: &str,
 ) -> Result<Vec<Row>, StoreError> {
-    let mut values = vec![project.into()];
     let keys = match tx.dialect() {
         _ if terms.is_empty() => {
-            values.push(state(tx, project)?.0.into());
-            "select key as rowid from passage where project = $1 and key > $2".to_owned()
+            let through = state(tx, project)?.0;
+            format!("select key as rowid from passage where project = $1 and key > {through}")
         }
         Dialect::Sqlite => {
-            let any: Vec<String> = terms.iter().map(|any| list(any, " OR ")).collect();
-            values.push(format!("({})", any.join(") AND (")).into());
-            "select rowid from trigram($2)".to_owned()
+            let all = join(terms, " OR ", ") AND (");
+            format!("select rowid from trigram('({all})')")
         }
         Dialect::Postgres => {
             // It does not know how long it takes to read the terms of each row: it shall ask the index, and do so first.
             tx.batch("set local enable_seqscan = off")?;
-            let mut all = String::from("true");
-            for any in terms {
-                values.push(format!("{{{}}}", list(any, ",")).into());
-                let any = format!("cast(cast(${} as text) as integer[])", values.len());
-                all += &format!(" and terms && {any}");
-            }
-            format!("select rowid from trigram where {all} offset 0")
+            let all = join(terms, ",", "}' and terms && '{");
+            format!("select rowid from trigram where terms && '{{{all}}}' offset 0")
         }
     };
     // SQLite takes tables that are cross joined in their order, and asks the index once.
-    let rows = tx.query(&format!("with t as ({keys}) {sql}"), &values);
+    let rows = tx.query(&format!("with t as ({keys}) {sql}"), &[project.into()]);
     rows.map_err(|error| match error {
         StoreError::Damaged { place, why } => {
             let why = format!("the search index: {why}; `callsheet reindex` makes it anew");
@@ -202,84 +180,4 @@ pub(super) fn select(
         }
         other => other,
     })
-}
-
-/// Checks that passages are what prompts show and what logs hold, and that the index has what they say.
-pub(crate) fn verify(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> {
-    let [loose, missing] = passage::wrong();
-    // What is not in the index yet is read from the first key on.
-    let unread = "select key, project from passage where key < 1".to_owned();
-    let faults = ["shown by no prompt", "missing", "never read"];
-    for (rows, fault) in [loose, missing, unread].iter().zip(faults) {
-        let sql = format!(
-            "select r.name, count(*) from ({rows}) w join project r on r.key = w.project \
-            group by r.name order by r.name"
-        );
-        for row in tx.query(&sql, &[])? {
-            let (project, count) = (row.text(0)?, row.int(1)?);
-            let detail = format!("{count} {fault}; `callsheet reindex` makes them anew");
-            audit.find(format!("the passages of project {project}"), detail);
-        }
-    }
-    for row in tx.query(WRONG_LOGS, &[VERSION.into()])? {
-        let what = format!("the index of run {}", row.text(0)?);
-        audit.find(what, "it does not hold what it should");
-    }
-    match wrong(tx) {
-        Err(StoreError::Damaged { .. }) => audit.find("the search index".to_owned(), DAMAGED),
-        projects => projects?
-            .into_iter()
-            .for_each(|project| audit.find(format!("the search index{project}"), DAMAGED)),
-    }
-    Ok(())
-}
-
-/// Returns of which projects the index does not have what the texts say, by a sum over the terms of each passage. An index of
-/// another version is made anew anyway.
-fn wrong(tx: &mut dyn Tx) -> Result<BTreeSet<String>, StoreError> {
-    let mut sums: BTreeMap<i64, u64> = BTreeMap::new();
-    let all = match tx.dialect() {
-        // Each term is looked up, as a search does it: it may be there and not be found.
-        Dialect::Sqlite => {
-            "select trigram.rowid, cast(term as integer) from trigram_row cross join trigram where trigram match term"
-        }
-        Dialect::Postgres => "select rowid, cast(unnest(terms) as bigint) from trigram",
-    };
-    tx.each(all, &[], &mut |row| {
-        let sum = sums.entry(row.int(0)?).or_default();
-        *sum = sum.wrapping_add(trigram::mix(row.int(1)?.cast_unsigned()));
-        Ok(())
-    })?;
-    let indexed = "join search_index i on i.project = p.project and i.version = $1 and p.key <= i.through where p.key > $2";
-    let mut last = i64::MIN;
-    loop {
-        let passages = next(tx, indexed, &[VERSION.into(), last.into()])?;
-        let Some((key, _)) = passages.last() else {
-            break;
-        };
-        last = *key;
-        for (key, terms) in passages {
-            let sum = sums.entry(key).or_default();
-            let hashes = terms.into_iter().map(|term| trigram::mix(term.into()));
-            *sum = hashes.fold(*sum, u64::wrapping_sub);
-        }
-    }
-    sums.retain(|_, sum| *sum != 0);
-    let keys: Vec<Value<'_>> = sums.keys().map(|key| (*key).into()).collect();
-    let rows = query_in(tx, &[], keys, |list| {
-        format!(
-            "select p.key, r.name, i.version from passage p join project r on r.key = p.project \
-            left join search_index i on i.project = p.project where p.key in {list}"
-        )
-    })?;
-    let mut projects = BTreeSet::new();
-    for row in rows {
-        sums.remove(&row.int(0)?);
-        if row.maybe(2, Row::int)?.unwrap_or(VERSION) == VERSION {
-            projects.insert(format!(" of project {}", row.text(1)?));
-        }
-    }
-    // What belongs to no passage belongs to no project.
-    projects.extend((!sums.is_empty()).then(String::new));
-    Ok(projects)
 }

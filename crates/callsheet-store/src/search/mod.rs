@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use callsheet::Fingerprint;
 use serde::Serialize;
 
-pub(crate) use exact::{Candidates, candidates};
+pub(crate) use exact::candidates;
 pub use index::Unindexed;
 
 use self::rank::Best;
@@ -109,11 +109,8 @@ impl Hit {
     /// Makes a hit with what stands around it. Words that would be cut are left out.
     fn new(place: HitPlace, text: &str, at: usize) -> Self {
         let (before, after) = text.split_at(at);
-        let first = |(cut, _)| {
-            before[cut..]
-                .find(char::is_whitespace)
-                .map_or(at, |space| cut + space)
-        };
+        let space = |cut: usize| before[cut..].find(char::is_whitespace);
+        let first = |(cut, _)| space(cut).map_or(at, |space| cut + space);
         let from = before.char_indices().rev().nth(AROUND / 3).map_or(0, first);
         let last = |(end, _)| after[..end].rfind(char::is_whitespace).unwrap_or(end);
         let to = after.char_indices().nth(AROUND).map_or(after.len(), last);

@@ -87,19 +87,18 @@ impl Best<'_> {
             i64::try_from(most).unwrap_or(i64::MAX)
         );
         let mut rows = index::select(tx, self.project, &terms.collect::<Vec<_>>(), &sql)?;
-        let last = rows.last().filter(|_| rows.len() == most);
-        let last = last.map(|row| row.int(0)).transpose()?;
+        let last = rows.get(most - 1).map(|row| row.int(0)).transpose()?;
         rows.retain(|row| row.int(0).is_ok_and(|key| self.seen.insert(key)));
         for rows in rows.chunks(BATCH) {
             for (row, text) in rows.iter().zip(passage::texts(tx, rows)?) {
-                self.take(tx, row, &text.unwrap_or_default())?;
+                self.keep(tx, row, &text.unwrap_or_default())?;
             }
         }
         Ok(last)
     }
 
     /// Keeps a passage if it is among the best.
-    fn take(&mut self, tx: &mut dyn Tx, row: &Row, text: &str) -> Result<(), StoreError> {
+    fn keep(&mut self, tx: &mut dyn Tx, row: &Row, text: &str) -> Result<(), StoreError> {
         let key = row.int(0)?;
         if let Some(score) = self.query.score(text)
             && (score, key) > self.worst()
@@ -118,33 +117,26 @@ impl Best<'_> {
         let (body, run) = (row.maybe(2, Row::int)?, row.maybe(4, Row::int)?);
         let values = [body.or(run).into(), self.since.into(), self.project.into()];
         let sql = if run.is_some() { RUN } else { SHOWN };
-        let Some(found) = tx.first(sql, &values)? else {
+        let Some(newest) = tx.first(sql, &values)? else {
             return Ok(None);
         };
-        let id = found.text(0)?.parse()?;
-        if run.is_some() {
-            let mut records = passage::records(tx, row)?.into_iter();
-            return Ok(records.find_map(|(seq, stream, text)| {
-                let at = self.query.find_in(&text)?;
-                Some(Hit::new(
-                    HitPlace::Log {
-                        run: id,
-                        seq,
-                        stream,
-                    },
-                    &text,
-                    at,
-                ))
-            }));
+        if run.is_none() {
+            let at = self.query.find_in(text).unwrap_or(0);
+            let place = HitPlace::Prompt {
+                prompt: newest.text(0)?.parse()?,
+                prompts: newest.int(1)?,
+                section: body::name(&newest, 2)?,
+                at,
+            };
+            return Ok(Some(Hit::new(place, text, at)));
         }
-        let at = self.query.find_in(text).unwrap_or(0);
-        let (prompts, section) = (found.int(1)?, body::name(&found, 2)?);
-        let place = HitPlace::Prompt {
-            prompt: id,
-            prompts,
-            section,
-            at,
-        };
-        Ok(Some(Hit::new(place, text, at)))
+        let run = newest.text(0)?.parse()?;
+        for (seq, stream, text) in passage::records(tx, row)? {
+            if let Some(at) = self.query.find_in(&text) {
+                let place = HitPlace::Log { run, seq, stream };
+                return Ok(Some(Hit::new(place, &text, at)));
+            }
+        }
+        Ok(None)
     }
 }

@@ -81,9 +81,7 @@ pub(super) fn terms(project: i64, text: &str, is_ranked: bool) -> Vec<u32> {
 /// Returns the terms of trigrams in a tier and in all above it.
 pub(super) fn wanted(project: i64, trigrams: &[u64], lowest: usize) -> Vec<Vec<u32>> {
     let tiers = |trigram| (lowest..=TIERS).map(move |tier| term(project, tier, trigram));
-    samples(trigrams)
-        .map(|trigram| tiers(trigram).collect())
-        .collect()
+    samples(trigrams).map(|one| tiers(one).collect()).collect()
 }
 
 /// Returns the term of a trigram in a tier: a hash of 31 bits, which no other project has but by chance.
@@ -93,7 +91,7 @@ fn term(project: i64, tier: usize, trigram: u64) -> u32 {
 }
 
 /// Spreads a number over all bits, the same way on every machine: the finalizer of `SplitMix64`.
-pub(super) fn mix(number: u64) -> u64 {
+fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31

@@ -16,16 +16,11 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Returns the words of a text in lower case, with a space before each of them.
 fn spaced(text: &str) -> String {
-    let mut spaced = String::with_capacity(text.len() + 1);
-    for (_, word) in words(text) {
-        spaced.push(' ');
-        spaced.extend(lower(word));
-    }
-    spaced
+    let spaced = |(_, word)| std::iter::once(' ').chain(lower(word));
+    words(text).flat_map(spaced).collect()
 }
 
 /// What is searched: all of these phrases, each a list of words that follow each other, the last one possibly a beginning.
-#[derive(Clone, Debug)]
 pub(super) struct Query {
     /// As they stand in a text that is spaced.
     phrases: Vec<String>,
@@ -41,12 +36,7 @@ impl Query {
 
     /// Returns for each phrase trigrams that a text has at least as often as the phrase.
     pub(super) fn trigrams(&self) -> Vec<Vec<u64>> {
-        let of = |phrase: &String| {
-            phrase
-                .split_whitespace()
-                .flat_map(trigram::of_word)
-                .collect()
-        };
+        let of = |phrase: &String| phrase.split(' ').flat_map(trigram::of_word).collect();
         self.phrases.iter().map(of).collect()
     }
 
@@ -67,7 +57,6 @@ impl Query {
     pub(super) fn find_in(&self, text: &str) -> Option<usize> {
         let first = self.phrases[0].split(' ').nth(1)?;
         let begins = |word: &str| lower(word).collect::<String>().starts_with(first);
-        let found = words(text).find(|(_, word)| begins(word));
-        found.map(|(at, _)| at)
+        words(text).find_map(|(at, word)| begins(word).then_some(at))
     }
 }

@@ -10,6 +10,7 @@ mod log;
 mod replayed;
 mod run;
 mod schema;
+mod search;
 mod setting;
 mod task;
 
@@ -19,7 +20,6 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::db::{Dialect, Row, Tx, Value};
-use crate::search::index;
 use crate::{Store, StoreError, mark, prompt};
 
 /// One thing that breaks a rule.
@@ -61,7 +61,8 @@ const CHECKS: &[Check] = &[
     annotation::annotations,
     log::records,
     prompt::verify,
-    index::verify,
+    search::passages,
+    search::index,
     replayed::compare,
 ];
 
@@ -191,7 +192,7 @@ fn check_file(tx: &mut dyn Tx, audit: &mut Audit<'_>) -> Result<(), StoreError> 
             continue;
         }
         if said.to_lowercase().contains("fts5") {
-            audit.find("the search index".to_owned(), index::DAMAGED);
+            audit.find("the search index".to_owned(), search::DAMAGED);
             continue;
         }
         if !is_about_rows(&said) {

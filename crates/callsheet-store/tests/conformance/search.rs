@@ -13,6 +13,7 @@ use crate::test_store::{TestStore, claim, findings};
 
 on_both!(
     words_are_found_the_best_first,
+    one_letter_finds_all_words_that_begin_with_it,
     a_hit_names_the_section_and_who_carries_it,
     logs_are_found_once_they_are_indexed,
     exact_texts_are_found_wherever_they_stand,
@@ -65,6 +66,20 @@ fn words_are_found_the_best_first(place: &TestStore) {
         "login\0x",
     ] {
         assert_eq!(places(nothing), [], "{nothing:?}");
+    }
+}
+
+/// In lower case, some letters are two characters.
+fn one_letter_finds_all_words_that_begin_with_it(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    seal(&store, &project, "Über İzmir, ÉCLAIR.");
+    for is_indexed in [false, true] {
+        for beginning in ["ü", "Üb", "İ", "İz", "İZM", "é", "éc"] {
+            let found = search(&store, &project, beginning);
+            assert_eq!(found.len(), 1, "{beginning}, indexed: {is_indexed}");
+        }
+        assert!(store.index(&project, usize::MAX).wait().unwrap());
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::clock;
 use super::declared::CacheRecord;
-use super::{Extent, Part, Side};
+use super::{CachedSection, Extent, Side};
 
 /// Something to do, and what a cache keeps more for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -107,14 +107,15 @@ fn declared(
     side: &Side,
     extent: &impl Fn(&Side, Range<usize>) -> Extent,
 ) -> Vec<Advice> {
-    let after = |at: usize, counts: &dyn Fn(&Part) -> bool| {
+    let after = |at: usize, counts: &dyn Fn(&CachedSection) -> bool| {
         let later = side.sections[at + 1..].iter().filter(|part| counts(part));
         sum(later.map(|part| extent(side, part.start..part.end)))
     };
     let mut advice = Vec::new();
     let orders = record.out_of_order.iter().filter(|_| side.own);
     for order in orders {
-        let is_it = |part: &Part| part.layer == order.layer && part.volatility == order.volatility;
+        let is_it =
+            |part: &CachedSection| part.layer == order.layer && part.volatility == order.volatility;
         let at = side.sections.iter().position(is_it).unwrap_or_default();
         let step = Step::MoveLayer {
             layer: order.layer.clone(),
@@ -126,7 +127,7 @@ fn declared(
     for (at, part) in side.sections.iter().enumerate() {
         // What is declared to change may hold a time, unless other items of its list stand behind it.
         let item = list(&part.source);
-        let stays = |later: &Part| match item {
+        let stays = |later: &CachedSection| match item {
             Some(_) => later.layer == part.layer && list(&later.source) == item,
             None => later.volatility <= part.volatility,
         };
@@ -158,7 +159,7 @@ fn sum(extents: impl Iterator<Item = Extent>) -> Extent {
 /// A section that can be moved and made equal, without touching the prompt.
 #[derive(Clone, Copy)]
 struct Slot<'a> {
-    part: &'a Part,
+    part: &'a CachedSection,
     nth: usize,
     text: &'a str,
 }
@@ -189,7 +190,7 @@ impl<'a> Pair<'a> {
     /// Does what can be done about the section that ends the common beginning, again and again.
     ///
     /// A step that saves nothing by itself is told with the one after it that does.
-    fn advice(mut self, extent: &impl Fn(&Part) -> Extent) -> Vec<Advice> {
+    fn advice(mut self, extent: &impl Fn(&CachedSection) -> Extent) -> Vec<Advice> {
         let (mut advice, mut steps) = (Vec::new(), Vec::new());
         loop {
             let kept = self.common();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::CachedSection;
 use crate::Volatility;
 use crate::source_map::MapSpan;
 
@@ -42,7 +42,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Returns the layers in the order in which they stand.
-pub(super) fn runs(parts: &[Part]) -> Vec<Run<'_>> {
+pub(super) fn runs(parts: &[CachedSection]) -> Vec<Run<'_>> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     for part in parts {
         let bytes = part.end - part.start;
@@ -61,7 +61,7 @@ pub(super) fn runs(parts: &[Part]) -> Vec<Run<'_>> {
 }
 
 /// Returns what the declared volatility of the sections says about caching.
-pub(crate) fn declared(text: &str, parts: &[Part], spans: &[MapSpan]) -> CacheRecord {
+pub(crate) fn declared(text: &str, parts: &[CachedSection], spans: &[MapSpan]) -> CacheRecord {
     let volatile = parts
         .iter()
         .position(|part| part.volatility >= Volatility::Task);
@@ -91,7 +91,7 @@ pub(crate) fn declared(text: &str, parts: &[Part], spans: &[MapSpan]) -> CacheRe
 }
 
 /// Returns where the frame of a section begins: it may name the section, and then changes with it.
-fn frame_start(parts: &[Part], at: usize, spans: &[MapSpan]) -> usize {
+fn frame_start(parts: &[CachedSection], at: usize, spans: &[MapSpan]) -> usize {
     let part = &parts[at];
     let floor = at.checked_sub(1).map_or(0, |before| parts[before].end);
     let body = spans.partition_point(|span| span.end <= part.start);

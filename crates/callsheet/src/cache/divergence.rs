@@ -23,10 +23,10 @@ pub struct Divergence {
     pub reason: String,
     /// Where the byte of the one comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub a: Option<Place>,
+    pub a: Option<ByteOrigin>,
     /// Where the byte of the other comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub b: Option<Place>,
+    pub b: Option<ByteOrigin>,
     /// All fields, files and templates whose text differs, sorted.
     pub changed_sources: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub struct Divergence {
 /// Where a byte comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Place {
+pub struct ByteOrigin {
     /// The layer, or `frame`.
     pub layer: String,
     /// The section, where the byte belongs to one.
@@ -68,8 +68,8 @@ pub(super) fn find(a: &Side, b: &Side, byte: usize) -> Option<Divergence> {
         message,
         line,
         reason: reason(a, b, byte, &fates),
-        a: one.map(|span| place(span, &a.text, byte)),
-        b: other.map(|span| place(span, &b.text, byte)),
+        a: one.map(|span| byte_origin(span, &a.text, byte)),
+        b: other.map(|span| byte_origin(span, &b.text, byte)),
         changed_sources: fates.keys().map(|source| (*source).to_owned()).collect(),
     })
 }
@@ -79,8 +79,8 @@ fn span_at(side: &Side, byte: usize) -> Option<&MapSpan> {
     side.spans.get(index).filter(|span| span.start <= byte)
 }
 
-fn place(span: &MapSpan, text: &str, byte: usize) -> Place {
-    Place {
+fn byte_origin(span: &MapSpan, text: &str, byte: usize) -> ByteOrigin {
+    ByteOrigin {
         layer: span.layer.clone(),
         section: span.section.clone(),
         source: span.source.clone(),

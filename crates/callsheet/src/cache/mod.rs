@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub use advice::{Advice, Step};
 pub use declared::{CacheRecord, OutOfOrder};
-pub use divergence::{Divergence, Place};
+pub use divergence::{ByteOrigin, Divergence};
 
 pub(crate) use declared::declared;
 
@@ -39,7 +39,7 @@ pub struct Side {
     /// Whether its recipe is one of the project, whose layers can be moved.
     pub own: bool,
     /// Its sections, in order; none are known of a plain text.
-    pub sections: Vec<Part>,
+    pub sections: Vec<CachedSection>,
     /// Where its bytes came from; nothing is known of a plain text.
     pub spans: Vec<MapSpan>,
 }
@@ -47,7 +47,7 @@ pub struct Side {
 /// A section as a cache sees it.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
-pub struct Part {
+pub struct CachedSection {
     /// The layer it fills.
     pub layer: String,
     /// The name of the layer, or the path of the file.
@@ -63,7 +63,7 @@ pub struct Part {
     pub volatility: Volatility,
 }
 
-impl Part {
+impl CachedSection {
     /// Returns the name that people read.
     pub fn label(&self) -> String {
         label(&self.layer, &self.name)
@@ -79,7 +79,7 @@ pub(crate) fn label(layer: &str, name: &str) -> String {
     }
 }
 
-impl From<&SectionRecord> for Part {
+impl From<&SectionRecord> for CachedSection {
     fn from(section: &SectionRecord) -> Self {
         Self {
             layer: section.layer.clone(),
@@ -109,7 +109,7 @@ impl From<&Composition> for Side {
         Self {
             text: composition.text.clone(),
             own: is_own(&recipe.name, Some(recipe.fingerprint)),
-            sections: sections.map(Part::from).collect(),
+            sections: sections.map(CachedSection::from).collect(),
             spans: composition.source_map.spans.clone(),
         }
     }
@@ -134,7 +134,7 @@ impl Side {
             .or_else(|| document.get("system_prompt"))?
             .as_str()?
             .to_owned();
-        let sections: Vec<Part> = Vec::deserialize(document.get("sections")?).ok()?;
+        let sections: Vec<CachedSection> = Vec::deserialize(document.get("sections")?).ok()?;
         let inside = |start: usize, end: usize| text.get(start..end).is_some();
         if !sections.iter().all(|part| inside(part.start, part.end)) {
             return None;
@@ -159,7 +159,7 @@ impl Side {
     }
 
     /// Returns all sections, with a number that tells equal names apart.
-    fn keyed_parts(&self) -> impl Iterator<Item = (&Part, usize)> {
+    fn keyed_parts(&self) -> impl Iterator<Item = (&CachedSection, usize)> {
         let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         self.sections.iter().map(move |part| {
             let nth = seen.entry((&part.layer, &part.name)).or_default();
@@ -308,7 +308,7 @@ fn sections(
     extent: &impl Fn(&Side, Range<usize>) -> Extent,
 ) -> Vec<PlannedSection> {
     let (old, new) = (a.keyed(), b.map(Side::keyed));
-    let row = |side: &Side, part: &Part, change: Option<Change>| PlannedSection {
+    let row = |side: &Side, part: &CachedSection, change: Option<Change>| PlannedSection {
         layer: part.layer.clone(),
         name: part.name.clone(),
         volatility: part.volatility,
@@ -335,7 +335,7 @@ fn changes<'a>(
     side: &'a Side,
     other: Option<&'a BTreeMap<(&str, &str, usize), &str>>,
     alone: Change,
-) -> impl Iterator<Item = (&'a Part, Option<Change>)> {
+) -> impl Iterator<Item = (&'a CachedSection, Option<Change>)> {
     side.keyed_parts().map(move |(part, nth)| {
         let key = (part.layer.as_str(), part.name.as_str(), nth);
         let change = other.map(|other| match other.get(&key) {

@@ -219,7 +219,7 @@ impl Case {
             &self.bytes().unwrap_or_default(),
             &composition.text,
         );
-        let told = Told::of(composition);
+        let told = Reported::of(composition);
         let values = [
             ("events", &self.events, &told.events),
             ("omissions", &self.omissions, &told.omissions),
@@ -245,13 +245,13 @@ impl Case {
 }
 
 /// What a composition tells beside its bytes, in the words of cases.
-struct Told {
+struct Reported {
     events: Value,
     omissions: Value,
     tools: Value,
 }
 
-impl Told {
+impl Reported {
     fn of(composition: &Composition) -> Self {
         let omissions = composition.manifest.omissions.iter();
         let omissions = omissions.map(|lost| {

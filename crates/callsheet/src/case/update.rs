@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Case, Text, Told};
+use super::{Case, Reported, Text};
 use crate::recipe::Shape;
 use crate::{Composition, Error, document};
 
@@ -20,7 +20,7 @@ impl Case {
         };
         let some = |value: &Value| (value != &json!([])).then(|| value.clone());
         let composition = composed.ok();
-        let told = composition.map(Told::of);
+        let told = composition.map(Reported::of);
         let told = told.as_ref();
         let messages = composition.filter(|one| one.prompt.shape == Shape::Messages);
         let expected = composition.filter(|one| one.prompt.shape != Shape::Messages);

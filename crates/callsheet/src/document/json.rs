@@ -19,7 +19,7 @@ use super::{DEPTH_LIMIT, Malformed, too_deep};
 /// ```
 pub fn json(text: &str) -> Result<Value, Malformed> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonReader { text, at: 0 };
     let value = reader.value(0)?;
     reader.skip_blanks();
     if reader.at < text.len() {
@@ -29,12 +29,12 @@ pub fn json(text: &str) -> Result<Value, Malformed> {
     Ok(value)
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn malformed(&self, reason: impl Into<String>) -> Malformed {
         Malformed::at(crate::error::line_of(self.text, self.at), reason)
     }

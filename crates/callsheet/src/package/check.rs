@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::graph::Graph;
 use super::issue::Issue;
-use super::read::{Document, Reader};
+use super::read::{Document, PackageReader};
 use super::{MANIFEST, Workflow, agent_ids, workflows};
 use crate::inputs::Root;
 
@@ -15,7 +15,7 @@ use crate::inputs::Root;
 /// All documents are checked against their schemas, and then against each other: nodes and edges, files that exist,
 /// agents that are there.
 pub fn check(root: &Root) -> Vec<Issue> {
-    let mut reader = Reader::new(root);
+    let mut reader = PackageReader::new(root);
     let Some((manifest, ..)) = reader.any_json(MANIFEST, Document::Manifest) else {
         return reader.issues;
     };
@@ -67,7 +67,11 @@ fn repeated(file: &str, list: &str, ids: &[&str]) -> Vec<Issue> {
         .collect()
 }
 
-fn check_workflow(reader: &mut Reader<'_>, workflow: &Workflow, agents: Option<&BTreeSet<String>>) {
+fn check_workflow(
+    reader: &mut PackageReader<'_>,
+    workflow: &Workflow,
+    agents: Option<&BTreeSet<String>>,
+) {
     let state = match workflow.file.as_str() {
         "" => None,
         file => reader.any_header(file, Document::Workflow),

@@ -15,7 +15,7 @@ pub use check::check;
 pub use graph::{Edge, Graph, Node};
 pub use issue::{Issue, IssueKind, Severity};
 
-use self::read::{Document, Reader};
+use self::read::{Document, PackageReader};
 use crate::inputs::Root;
 use crate::{Error, ErrorKind};
 
@@ -85,7 +85,7 @@ fn agent_ids(agents: &Value) -> Vec<&str> {
 impl Package {
     /// Reads the manifest and the agents of a package; all that is wrong with them is in the error.
     pub fn open(root: &Root) -> Result<Self, Error> {
-        let mut reader = Reader::new(root);
+        let mut reader = PackageReader::new(root);
         let manifest = reader.json(MANIFEST, Document::Manifest);
         let agents = manifest
             .as_ref()

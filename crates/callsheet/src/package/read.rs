@@ -65,12 +65,12 @@ impl Document {
 }
 
 /// Reads files below a root, and keeps what is wrong with them.
-pub(crate) struct Reader<'a> {
+pub(crate) struct PackageReader<'a> {
     root: &'a Root,
     pub(crate) issues: Vec<Issue>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackageReader<'a> {
     pub(crate) fn new(root: &'a Root) -> Self {
         Self {
             root,

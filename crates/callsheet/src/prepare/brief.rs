@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{Fields, Told, missing};
-use super::lines::Lines;
+use super::fields::{FieldText, Fields, missing};
+use super::lines::LineValues;
 use super::made::Made;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// Returns the brief of the current node, which a run that goes on has to have.
-pub(super) fn brief(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<Made>, Error> {
+pub(super) fn brief(fields: Fields<'_>, lines: &mut LineValues<'_>) -> Result<Option<Made>, Error> {
     if !fields.is_run() || completed(fields) {
         return Ok(None);
     }
@@ -61,7 +61,11 @@ fn completed(fields: Fields<'_>) -> bool {
 }
 
 /// Fails if the state is at another node.
-fn check_current(fields: Fields<'_>, node: &Told, lines: &Lines<'_>) -> Result<(), Error> {
+fn check_current(
+    fields: Fields<'_>,
+    node: &FieldText,
+    lines: &LineValues<'_>,
+) -> Result<(), Error> {
     let current = fields.text("stateSummary.currentNodeId");
     let Some(current) = current.filter(|current| current.trim() != node.text.text()) else {
         return Ok(());
@@ -76,10 +80,10 @@ fn check_current(fields: Fields<'_>, node: &Told, lines: &Lines<'_>) -> Result<(
 }
 
 /// Returns files as the node names them, and where they are.
-fn files(fields: Fields<'_>, list: &str, lines: &mut Lines<'_>) -> Result<Made, Error> {
+fn files(fields: Fields<'_>, list: &str, lines: &mut LineValues<'_>) -> Result<Made, Error> {
     let files = fields.list(list).map(|name| {
         let name = lines.file(name)?;
-        let path = Lines::placed(&name);
+        let path = LineValues::placed(&name);
         Ok(Made::Fields(vec![
             ("name", name.into()),
             ("path", path.into()),
@@ -92,7 +96,7 @@ fn transition(
     fields: Fields<'_>,
     path: &str,
     way: &Value,
-    lines: &mut Lines<'_>,
+    lines: &mut LineValues<'_>,
 ) -> Result<Made, Error> {
     let text = |key: &str| way.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut value = |key: &str| lines.value(fields.known(format!("{path}.{key}"), text(key)));

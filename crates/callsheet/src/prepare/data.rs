@@ -1,14 +1,14 @@
 //! The function `data`: the data of a menu command, no longer than what one read may be.
 
-use super::fields::{Fields, Told};
-use super::lines::Lines;
+use super::fields::{FieldText, Fields};
+use super::lines::LineValues;
 use super::made::Made;
 use crate::Error;
 use crate::omission::Reason;
 use crate::trace::Traced;
 
 /// Returns the data of a menu command.
-pub(super) fn data(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<Made>, Error> {
+pub(super) fn data(fields: Fields<'_>, lines: &mut LineValues<'_>) -> Result<Option<Made>, Error> {
     if fields.get("dataContext").is_none() {
         return Ok(None);
     }
@@ -17,15 +17,15 @@ pub(super) fn data(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<M
     let label = lines.value(fields.any_text("dataContext.label"))?;
     Ok(Some(Made::Fields(vec![
         ("label", label.into()),
-        ("path", Lines::placed(&path).into()),
+        ("path", LineValues::placed(&path).into()),
         ("preview", preview.into()),
         ("readable", Made::Flag(fields.flag("policy.fs.enabled"))),
     ])))
 }
 
 /// Returns the lines of the preview.
-fn preview(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Vec<Traced>, Error> {
-    let Told { path, text } = fields.any_text("dataContext.preview");
+fn preview(fields: Fields<'_>, lines: &mut LineValues<'_>) -> Result<Vec<Traced>, Error> {
+    let FieldText { path, text } = fields.any_text("dataContext.preview");
     let most = fields.get("policy.fs.maxReadBytes");
     let most = most.and_then(|most| usize::try_from(most.as_u64()?).ok());
     let most = text.text().floor_char_boundary(most.unwrap_or(usize::MAX));
@@ -34,7 +34,7 @@ fn preview(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Vec<Traced>, Err
         lines.lost(&path, Reason::Capped, text.len() - end);
     }
     let text = text.slice(0..end);
-    let told = |text: Traced| Told {
+    let told = |text: Traced| FieldText {
         path: path.clone(),
         text,
     };

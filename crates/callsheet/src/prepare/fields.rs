@@ -18,7 +18,7 @@ pub(super) struct Fields<'a> {
 }
 
 /// A text, with the path of the field that an error about it names.
-pub(super) struct Told {
+pub(super) struct FieldText {
     pub(super) path: String,
     pub(super) text: Traced,
 }
@@ -46,30 +46,30 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns a text that is not blank, with where it came from.
-    pub(super) fn told(self, path: &str) -> Option<Told> {
+    pub(super) fn field_text(self, path: &str) -> Option<FieldText> {
         self.text(path)
             .map(|text| self.known(path.to_owned(), text))
     }
 
     /// Returns a text that has to be there.
-    pub(super) fn required(self, path: &str) -> Result<Told, Error> {
-        self.told(path).ok_or_else(|| missing(path))
+    pub(super) fn required(self, path: &str) -> Result<FieldText, Error> {
+        self.field_text(path).ok_or_else(|| missing(path))
     }
 
     /// Returns a text that may be blank; one that is not there is empty.
-    pub(super) fn any_text(self, path: &str) -> Told {
+    pub(super) fn any_text(self, path: &str) -> FieldText {
         let text = self.get(path).and_then(Value::as_str);
         self.known(path.to_owned(), text.unwrap_or_default())
     }
 
     /// Returns the text that stands at a path, with where it came from.
-    pub(super) fn known(self, path: String, text: &str) -> Told {
+    pub(super) fn known(self, path: String, text: &str) -> FieldText {
         let known = self.traces.get(&path).filter(|known| known.text() == text);
         let text = known.cloned().unwrap_or_else(|| {
             let origin = Origin::new(OriginKind::Input, &path, text);
             Traced::whole(text, &origin)
         });
-        Told { path, text }
+        FieldText { path, text }
     }
 
     /// Tells whether a flag is set.
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the texts of a list.
-    pub(super) fn list(self, path: &str) -> impl Iterator<Item = Told> {
+    pub(super) fn list(self, path: &str) -> impl Iterator<Item = FieldText> {
         self.items(path)
             .filter_map(move |(path, item)| Some(self.known(path, item.as_str()?)))
     }

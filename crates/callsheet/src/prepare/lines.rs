@@ -1,19 +1,19 @@
 //! Values on their way into a line, with a record of what they lost. What holds a real path that is below no mount does
 //! not get there: the composition fails with the name of its field.
 
-use super::fields::Told;
+use super::fields::FieldText;
 use crate::mounts::{Leak, Mount, Mounts, REDACTED, is_final, one_line};
 use crate::omission::{Omission, Reason};
 use crate::trace::{Traced, Transform};
 use crate::{Error, ErrorKind};
 
 /// Makes values fit for a line, and remembers what was cut or redacted.
-pub(super) struct Lines<'a> {
+pub(super) struct LineValues<'a> {
     pub(super) mounts: &'a Mounts,
     lacking: Vec<Omission>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineValues<'a> {
     pub(super) fn new(mounts: &'a Mounts) -> Self {
         Self {
             mounts,
@@ -26,7 +26,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns a value as it may stand in a line; one that is a path is below a mount.
-    pub(super) fn value(&mut self, told: Told) -> Result<Traced, Error> {
+    pub(super) fn value(&mut self, told: FieldText) -> Result<Traced, Error> {
         let path = told.path.clone();
         let line = self.line(told)?;
         let text = line.text();
@@ -40,22 +40,22 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns a longer value in one line, without a cap.
-    pub(super) fn line(&self, told: Told) -> Result<Traced, Error> {
-        let Told { path, text } = told;
-        self.text(Told {
+    pub(super) fn line(&self, told: FieldText) -> Result<Traced, Error> {
+        let FieldText { path, text } = told;
+        self.text(FieldText {
             path,
             text: one_line(text),
         })
     }
 
     /// Returns a text with the names of mounts in the place of their folders.
-    pub(super) fn text(&self, told: Told) -> Result<Traced, Error> {
+    pub(super) fn text(&self, told: FieldText) -> Result<Traced, Error> {
         let named = self.mounts.mounted_text(told.text);
         named.map_err(|leak| leaked(&told.path, leak))
     }
 
     /// Returns the path of a file: of a mount, or relative to the project.
-    pub(super) fn file(&mut self, told: Told) -> Result<Traced, Error> {
+    pub(super) fn file(&mut self, told: FieldText) -> Result<Traced, Error> {
         let path = told.path.clone();
         let line = self.line(named(told))?;
         if is_absolute(line.text()) || climbs(line.text()) {
@@ -74,7 +74,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the path of a file in the package, with its mount.
-    pub(super) fn in_package(&mut self, told: Told) -> Result<Traced, Error> {
+    pub(super) fn in_package(&mut self, told: FieldText) -> Result<Traced, Error> {
         let told = named(told);
         let inner = without(without(told.text, "@pkg/"), "./");
         if let Some(why) = misplaced(inner.text()) {
@@ -84,7 +84,7 @@ impl<'a> Lines<'a> {
             return Err(Error::new(ErrorKind::BadInput, detail));
         }
         let path = told.path.clone();
-        let line = self.line(Told {
+        let line = self.line(FieldText {
             text: inner,
             ..told
         })?;
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns a text in which real paths are redacted, and notes that they were.
-    pub(super) fn scrubbed(&mut self, told: Told) -> Traced {
+    pub(super) fn scrubbed(&mut self, told: FieldText) -> Traced {
         let count = |text: &Traced| text.text().matches(REDACTED).count();
         let (before, bytes) = (count(&told.text), told.text.len());
         let clean = self.mounts.scrubbed(told.text);
@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
 const SEPARATORS: [char; 2] = ['/', '\\'];
 
 /// Puts mounts in the place of the names that workflow files have for them.
-fn named(told: Told) -> Told {
+fn named(told: FieldText) -> FieldText {
     let names = [
         ("{project-root}", "@project"),
         ("{artifacts-root}", "@project/artifacts"),
@@ -147,7 +147,7 @@ fn named(told: Told) -> Told {
         }
         text.replaced(&parts, Transform::Aliased)
     });
-    Told { text, ..told }
+    FieldText { text, ..told }
 }
 
 /// Returns a path with its mount, which leads to where the path begins.

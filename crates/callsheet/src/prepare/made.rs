@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::Prepared;
 use super::fields::Fields;
-use super::lines::Lines;
+use super::lines::LineValues;
 use crate::Error;
 use crate::mounts::Mounts;
 use crate::trace::Traced;
@@ -69,10 +69,10 @@ impl Prepared {
     pub(super) fn make(
         &mut self,
         name: &'static str,
-        make: impl FnOnce(Fields<'_>, &mut Lines<'_>) -> Result<Option<Made>, Error>,
+        make: impl FnOnce(Fields<'_>, &mut LineValues<'_>) -> Result<Option<Made>, Error>,
     ) -> Result<(), Error> {
         let none = Mounts::new();
-        let mut lines = Lines::new(self.mounts.as_ref().unwrap_or(&none));
+        let mut lines = LineValues::new(self.mounts.as_ref().unwrap_or(&none));
         let made = make(self.read(), &mut lines)?;
         let lacking = lines.into_lacking();
         let lacking = lacking.map(|omission| (name.to_owned(), omission));

@@ -8,7 +8,7 @@ use super::fields::{Fields, missing};
 use super::{Prepared, Surroundings};
 use crate::inputs::Root;
 use crate::mounts::Mount;
-use crate::package::read::{Document, Reader};
+use crate::package::read::{Document, PackageReader};
 use crate::package::{Graph, MANIFEST, Node, Package, Workflow, get_agent_definition, refused};
 use crate::state::{STATE_FILE, State, graph_and_text};
 use crate::trace::{Origin, OriginKind, Traced, Transform};
@@ -191,7 +191,7 @@ fn summary(state: &State, node: &Node) -> Value {
 
 /// Returns the brief of a node; its step file has to be there and in order.
 fn brief(root: &Root, graph: &Graph, node: &Node, workflow: &Workflow) -> Result<Value, Error> {
-    let mut reader = Reader::new(root);
+    let mut reader = PackageReader::new(root);
     let Some(step) = reader.header(&node.file, Document::Step) else {
         let error = refused(reader.issues);
         return Err(error.because(format!(

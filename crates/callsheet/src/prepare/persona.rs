@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, Told, missing};
-use super::lines::Lines;
+use super::fields::{FieldText, Fields, missing};
+use super::lines::LineValues;
 use super::made::Made;
 use crate::Error;
 use crate::trace::Traced;
@@ -14,15 +14,18 @@ const PROMPT: &str = "agentDefinition.systemPrompt";
 /// Returns the prompt that the agent brings; a chat has none.
 pub(super) fn system_prompt(
     fields: Fields<'_>,
-    lines: &mut Lines<'_>,
+    lines: &mut LineValues<'_>,
 ) -> Result<Option<Made>, Error> {
-    let prompt = fields.told(PROMPT).filter(|_| !fields.is_chat());
+    let prompt = fields.field_text(PROMPT).filter(|_| !fields.is_chat());
     let prompt = prompt.map(|prompt| lines.text(prompt)).transpose()?;
     Ok(prompt.map(Made::Text))
 }
 
 /// Returns who an agent is that brings no prompt of its own; a chat has no agent.
-pub(super) fn persona(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<Made>, Error> {
+pub(super) fn persona(
+    fields: Fields<'_>,
+    lines: &mut LineValues<'_>,
+) -> Result<Option<Made>, Error> {
     const PRINCIPLES: &str = "agentDefinition.persona.principles";
     if fields.text(PROMPT).is_some() || fields.is_chat() {
         return Ok(None);
@@ -31,12 +34,12 @@ pub(super) fn persona(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Optio
         fields.get(path).ok_or_else(|| missing(path))?;
     }
     let mut named = ["agentDefinition.metadata.name", "agentDefinition.id"].into_iter();
-    let name = named.find_map(|path| fields.told(path));
+    let name = named.find_map(|path| fields.field_text(path));
     let name = name.ok_or_else(|| missing("agentDefinition.metadata.name"))?;
     let line = |path: &str| {
         lines.line(
             fields
-                .told(path)
+                .field_text(path)
                 .unwrap_or_else(|| fields.known(path.to_owned(), "")),
         )
     };
@@ -58,7 +61,7 @@ pub(super) fn persona(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Optio
 }
 
 /// Returns the items that are not blank, in one line each.
-fn list(items: impl IntoIterator<Item = Told>, lines: &Lines<'_>) -> Result<Made, Error> {
+fn list(items: impl IntoIterator<Item = FieldText>, lines: &LineValues<'_>) -> Result<Made, Error> {
     let items = items.into_iter();
     let items = items.filter(|item| !item.text.text().trim().is_empty());
     let items: Result<Vec<Traced>, Error> = items.map(|item| lines.line(item)).collect();
@@ -66,7 +69,7 @@ fn list(items: impl IntoIterator<Item = Told>, lines: &Lines<'_>) -> Result<Made
 }
 
 /// A text has one principle per line, with or without a bullet.
-fn principles(fields: Fields<'_>, path: &str) -> Vec<Told> {
+fn principles(fields: Fields<'_>, path: &str) -> Vec<FieldText> {
     let Some(text) = fields.get(path).and_then(Value::as_str) else {
         return fields.list(path).collect();
     };
@@ -79,7 +82,7 @@ fn principles(fields: Fields<'_>, path: &str) -> Vec<Told> {
             0
         };
         let start = line.len() - line.text().trim_start().len();
-        Told {
+        FieldText {
             path: format!("{path}[{nth}]"),
             text: line.slice(start + bullet..start + bare.len()),
         }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, Told};
-use super::lines::Lines;
+use super::fields::{FieldText, Fields};
+use super::lines::LineValues;
 use super::made::Made;
 use crate::policy::{ToolPolicy, merge};
 use crate::trace::{Origin, OriginKind, Traced};
@@ -13,7 +13,10 @@ use crate::{Error, ErrorKind};
 const GIVEN: [&str; 2] = ["toolPolicy", "agentDefinition.tools"];
 
 /// Returns what may be used: what the agent itself says, and only what settings allow as well where there are any.
-pub(super) fn policy(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<Made>, Error> {
+pub(super) fn policy(
+    fields: Fields<'_>,
+    lines: &mut LineValues<'_>,
+) -> Result<Option<Made>, Error> {
     let [settings, agent] = GIVEN;
     let own = read(fields, agent)?.unwrap_or_default();
     let policy = match read(fields, settings)? {
@@ -50,7 +53,7 @@ fn read(fields: Fields<'_>, path: &str) -> Result<Option<ToolPolicy>, Error> {
 }
 
 /// Returns the name of a server where it was given.
-fn server(fields: Fields<'_>, name: &str) -> Told {
+fn server(fields: Fields<'_>, name: &str) -> FieldText {
     let mut lists = GIVEN.into_iter();
     let given = lists.find_map(|tools| {
         let list = format!("{tools}.mcp.allowedServers");

@@ -1,7 +1,7 @@
 //! The function `user-input`: what a user wrote, passed on as it is, in the form that the agent wants.
 
-use super::fields::{Fields, Told};
-use super::lines::Lines;
+use super::fields::{FieldText, Fields};
+use super::lines::LineValues;
 use super::made::Made;
 use crate::Error;
 use crate::template::placeholders;
@@ -14,8 +14,11 @@ pub(super) const INPUT: &str = "userInput";
 const FORM: &str = "agentDefinition.userPromptTemplate";
 
 /// Returns what the user wrote, and the node that it is for; blank text is none.
-pub(super) fn user_input(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Option<Made>, Error> {
-    let Some(given) = fields.told(INPUT) else {
+pub(super) fn user_input(
+    fields: Fields<'_>,
+    lines: &mut LineValues<'_>,
+) -> Result<Option<Made>, Error> {
+    let Some(given) = fields.field_text(INPUT) else {
         return Ok(None);
     };
     let text = if fields.flag("scrubUserInput") {
@@ -23,12 +26,12 @@ pub(super) fn user_input(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Op
     } else {
         lines.text(given)?
     };
-    let text = match fields.told(FORM).filter(|_| !fields.is_chat()) {
+    let text = match fields.field_text(FORM).filter(|_| !fields.is_chat()) {
         None => text,
         Some(form) => filled(form, &text, fields, lines)?,
     };
     let mut made = vec![("text", text.into())];
-    if let Some(node) = fields.told("brief.nodeId") {
+    if let Some(node) = fields.field_text("brief.nodeId") {
         made.push(("forNodeId", node.text.into()));
     }
     Ok(Some(Made::Fields(made)))
@@ -36,16 +39,16 @@ pub(super) fn user_input(fields: Fields<'_>, lines: &mut Lines<'_>) -> Result<Op
 
 /// Fills the agent's own form; a text that the form has no place for follows it.
 fn filled(
-    form: Told,
+    form: FieldText,
     text: &Traced,
     fields: Fields<'_>,
-    lines: &mut Lines<'_>,
+    lines: &mut LineValues<'_>,
 ) -> Result<Traced, Error> {
     let form = lines.text(form)?;
     let mut out = Traced::with_capacity(form.len() + text.len());
     let (mut placed, mut at) = (false, 0);
     for hole in placeholders(form.text()) {
-        let known = |path: &str| fields.told(path).map(|told| told.text);
+        let known = |path: &str| fields.field_text(path).map(|told| told.text);
         let value = match hole.name.as_str() {
             INPUT => {
                 placed = true;
@@ -73,7 +76,7 @@ fn filled(
 fn variable(
     name: &str,
     fields: Fields<'_>,
-    lines: &mut Lines<'_>,
+    lines: &mut LineValues<'_>,
 ) -> Result<Option<Traced>, Error> {
     let field = format!("stateSummary.{name}");
     let given = name.starts_with("variables.").then(|| fields.get(&field));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::{Lines, Profile};
+use super::{Profile, ProfileLines};
 use crate::document::keep_digits;
 use crate::error::line_of;
 use crate::{Error, ErrorKind, Place};
@@ -88,7 +88,7 @@ fn profile(
         description: read.description,
         runner: read.runner.into_inner(),
         model: read.model,
-        lines: Lines {
+        lines: ProfileLines {
             template: read
                 .prompt_template
                 .as_ref()

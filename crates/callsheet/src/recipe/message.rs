@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::file::{LayerFile, MessageFile};
-use super::parse::{Reader, check_frame};
+use super::parse::{RecipeReader, check_frame};
 use super::{Frame, MessageRule, Shape};
 use crate::Error;
 use crate::section::Role;
 
 /// Checks the messages of a recipe and what its layers say of them.
 pub(super) fn messages(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     shape: Shape,
     files: BTreeMap<String, Spanned<MessageFile>>,
     layers: &[Spanned<LayerFile>],
@@ -50,7 +50,7 @@ pub(super) fn messages(
 }
 
 fn one_role(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     role: Role,
     name: &str,
     layer: &Spanned<LayerFile>,
@@ -64,7 +64,7 @@ fn one_role(
 
 /// Every message is known, and its layers follow each other.
 fn side_by_side(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     rules: &BTreeMap<String, MessageRule>,
     layers: &[Spanned<LayerFile>],
 ) -> Result<(), Error> {

@@ -32,13 +32,13 @@ const GIT_STATUS: &str = "git_status";
 const RESERVED: &str = "frame";
 
 /// The recipe file with what is needed to name places in it.
-pub(super) struct Reader<'a> {
+pub(super) struct RecipeReader<'a> {
     file: String,
     text: &'a str,
     shown: &'a str,
 }
 
-impl Reader<'_> {
+impl RecipeReader<'_> {
     pub(super) fn bad(&self, span: Range<usize>, detail: impl Into<String>) -> Error {
         Error::new(ErrorKind::BadRecipe, detail).at(&self.file, line_of(self.text, span.start))
     }
@@ -62,7 +62,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     let text = folder.get(RECIPE_FILE).ok_or_else(|| {
         Error::new(ErrorKind::BadRecipe, "the folder has no such file").at(&file, None)
     })?;
-    let reader = Reader { file, text, shown };
+    let reader = RecipeReader { file, text, shown };
     let recipe: RecipeFile = reader.toml()?;
     let mut common = common(shown)?;
     common.frames.extend(recipe.frames);
@@ -122,7 +122,7 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
 }
 
 fn common(shown: &str) -> Result<CommonFile, Error> {
-    let reader = Reader {
+    let reader = RecipeReader {
         file: "common.toml".to_owned(),
         text: COMMON,
         shown,
@@ -141,7 +141,7 @@ fn templates(folder: &Folder, shown: &str) -> Result<TemplateSet, Error> {
 }
 
 fn schema(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     named: Option<&Spanned<String>>,
     folder: &Folder,
 ) -> Result<Schema, Error> {
@@ -162,7 +162,7 @@ fn schema(
 }
 
 pub(super) fn check_frame(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     named: Option<&Spanned<String>>,
     frames: &BTreeMap<String, Frame>,
 ) -> Result<(), Error> {
@@ -179,7 +179,7 @@ pub(super) fn check_frame(
 
 /// The frames that functions print with are there.
 fn prepare(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     named: Option<Spanned<Preparation>>,
     frames: &BTreeMap<String, Frame>,
 ) -> Result<Preparation, Error> {
@@ -200,7 +200,7 @@ fn prepare(
 
 /// Puts the defaults of the recipe file in the place of those of its schema; none leads out of the project.
 fn with_defaults(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     mut schema: Schema,
     defaults: BTreeMap<String, Spanned<toml::Value>>,
 ) -> Result<Schema, Error> {
@@ -230,7 +230,7 @@ fn with_defaults(
 
 /// The layers that an event about emptiness names are there.
 fn check_empty(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     notice: Option<&Spanned<Notice>>,
     layers: &[Spanned<LayerFile>],
 ) -> Result<(), Error> {
@@ -253,7 +253,7 @@ fn check_empty(
 
 /// What stands around several sections would be in no message.
 fn no_text_outside_messages(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     frame: Option<&Spanned<String>>,
     layers: &[Spanned<LayerFile>],
 ) -> Result<(), Error> {
@@ -272,7 +272,7 @@ fn no_text_outside_messages(
 }
 
 fn layers(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     recipe: &str,
     files: Vec<Spanned<LayerFile>>,
     templates: &TemplateSet,
@@ -314,7 +314,7 @@ fn layers(
 }
 
 fn resolve(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     recipe: &str,
     span: Range<usize>,
     mut layer: LayerFile,
@@ -382,7 +382,11 @@ fn resolve(
 }
 
 /// Only a layer that makes one section can say what it is called.
-fn check_section(reader: &Reader<'_>, span: &Range<usize>, layer: &LayerFile) -> Result<(), Error> {
+fn check_section(
+    reader: &RecipeReader<'_>,
+    span: &Range<usize>,
+    layer: &LayerFile,
+) -> Result<(), Error> {
     let makes_one = layer.text.is_some() || layer.template.is_some() || layer.value.is_some();
     if layer.section.is_none() || makes_one {
         return Ok(());
@@ -396,7 +400,7 @@ fn check_section(reader: &Reader<'_>, span: &Range<usize>, layer: &LayerFile) ->
 
 /// Returns the source of a template that is there, and prints values as they are only where it may.
 fn template_source(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     named: &Spanned<String>,
     may_print_raw: bool,
     templates: &TemplateSet,

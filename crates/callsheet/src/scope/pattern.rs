@@ -11,12 +11,12 @@ const MOST_ALTERNATIVES: usize = 64;
 pub(super) struct Pattern {
     text: String,
     /// One per alternative; nothing if the pattern is beyond what is decided here.
-    alternatives: Option<Vec<Vec<Part>>>,
+    alternatives: Option<Vec<Vec<PathSegment>>>,
 }
 
 /// What stands between two separators.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum PathSegment {
     /// Any number of parts.
     Any,
     /// One part.
@@ -128,17 +128,17 @@ fn braces(text: &str) -> Braces {
     }
 }
 
-fn parts(text: &str) -> Option<Vec<Part>> {
+fn parts(text: &str) -> Option<Vec<PathSegment>> {
     let mut parts = Vec::new();
     for part in text.split('/') {
         parts.push(match part {
-            "**" => Part::Any,
-            _ => Part::One(tokens(part)?),
+            "**" => PathSegment::Any,
+            _ => PathSegment::One(tokens(part)?),
         });
     }
     // At the end, `**` means at least one part.
-    if parts.last() == Some(&Part::Any) {
-        parts.insert(parts.len() - 1, Part::One(vec![Token::AnyChars]));
+    if parts.last() == Some(&PathSegment::Any) {
+        parts.insert(parts.len() - 1, PathSegment::One(vec![Token::AnyChars]));
     }
     Some(parts)
 }
@@ -191,18 +191,23 @@ pub(super) fn meet(one: &Pattern, other: &Pattern) -> bool {
         .any(|one| other.iter().any(|other| parts_meet(one, other)))
 }
 
-fn parts_meet(one: &[Part], other: &[Part]) -> bool {
-    both_ways(one, other, &|part| matches!(part, Part::Any), &|a, b| {
-        let (Part::One(a), Part::One(b)) = (a, b) else {
-            return true;
-        };
-        both_ways(
-            a,
-            b,
-            &|token| matches!(token, Token::AnyChars),
-            &token_meets,
-        )
-    })
+fn parts_meet(one: &[PathSegment], other: &[PathSegment]) -> bool {
+    both_ways(
+        one,
+        other,
+        &|part| matches!(part, PathSegment::Any),
+        &|a, b| {
+            let (PathSegment::One(a), PathSegment::One(b)) = (a, b) else {
+                return true;
+            };
+            both_ways(
+                a,
+                b,
+                &|token| matches!(token, Token::AnyChars),
+                &token_meets,
+            )
+        },
+    )
 }
 
 /// Tells whether two sequences can spell the same, where a `wild` item spells any number of others.
@@ -256,7 +261,7 @@ pub(super) fn covers(outer: &Pattern, inner: &Pattern) -> bool {
         .all(|inner| outer.iter().any(|outer| parts_cover(outer, inner)))
 }
 
-fn parts_cover(outer: &[Part], inner: &[Part]) -> bool {
+fn parts_cover(outer: &[PathSegment], inner: &[PathSegment]) -> bool {
     let width = inner.len() + 1;
     let mut table = vec![false; (outer.len() + 1) * width];
     for a in (0..=outer.len()).rev() {
@@ -264,8 +269,8 @@ fn parts_cover(outer: &[Part], inner: &[Part]) -> bool {
             let at = |a: usize, b: usize| table[a * width + b];
             let found = match (outer.get(a), inner.get(b)) {
                 (None, None) => true,
-                (Some(Part::Any), right) => at(a + 1, b) || right.is_some() && at(a, b + 1),
-                (Some(Part::One(outer)), Some(Part::One(inner))) => {
+                (Some(PathSegment::Any), right) => at(a + 1, b) || right.is_some() && at(a, b + 1),
+                (Some(PathSegment::One(outer)), Some(PathSegment::One(inner))) => {
                     tokens_cover(outer, inner) && at(a + 1, b + 1)
                 }
                 _ => false,

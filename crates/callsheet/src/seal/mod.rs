@@ -74,12 +74,12 @@ pub struct Seal {
 }
 
 /// What a composition tells of itself: its manifest and its source map, as they are sealed.
-struct Told {
+struct ManifestAndMap {
     source_map: SourceMap,
     documents: [String; 2],
 }
 
-impl Told {
+impl ManifestAndMap {
     fn of(composition: &Composition) -> Self {
         let map = &composition.source_map;
         let source_map = match composition.prompt.shape {
@@ -136,7 +136,7 @@ impl Seal {
         let root = inputs.root.iter();
         let paths = RootPaths::new(root.flat_map(|root| [root.path(), root.real()]));
         let changed = hidden.hide(&paths, input.clone());
-        let told = Told::of(composition);
+        let told = ManifestAndMap::of(composition);
         // From outside, `../shop/a.md` is a file of the project only as long as that is the name of its directory.
         let mut asked = recipe.folder().values().map(Cow::from);
         let from_outside = asked.any(|text| text.contains("../")) || compact(input).contains("../");
@@ -152,9 +152,12 @@ impl Seal {
             .input()
             .and_then(|input| compose_again(recipe, &input, &hidden.world()?, &without));
         Ok(match again {
-            Ok(again) if is_same(&again, composition) => {
-                Self::put((&again, Told::of(&again)), recipe, hidden, options)
-            }
+            Ok(again) if is_same(&again, composition) => Self::put(
+                (&again, ManifestAndMap::of(&again)),
+                recipe,
+                hidden,
+                options,
+            ),
             _ => {
                 let sealed = SealedInputs::of(recipe, input, inputs, options)?;
                 Self::put((composition, told), recipe, sealed, options)
@@ -164,7 +167,7 @@ impl Seal {
 
     /// Puts the parts of a seal together.
     fn put(
-        (composition, told): (&Composition, Told),
+        (composition, told): (&Composition, ManifestAndMap),
         recipe: &Recipe,
         mut sealed: SealedInputs,
         options: &Options,

@@ -16,18 +16,18 @@ pub(super) struct Settings {
 /// The settings file, with the places where rules stand.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Places {
-    redact: RedactPlaces,
+struct SettingsSpans {
+    redact: RedactSpans,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct RedactPlaces {
-    rules: Vec<Place>,
+struct RedactSpans {
+    rules: Vec<RuleSpans>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct RuleSpans {
     id: toml::Spanned<String>,
     regex: Option<toml::Spanned<String>>,
 }
@@ -44,7 +44,7 @@ impl Settings {
 
 /// Returns the line of a rule: of its expression, which is mostly at fault, or of its name.
 fn line(text: &str, index: usize) -> Option<usize> {
-    let places: Places = toml::from_str(text).ok()?;
+    let places: SettingsSpans = toml::from_str(text).ok()?;
     let rule = places.redact.rules.into_iter().nth(index)?;
     let at = rule.regex.unwrap_or(rule.id).span().start;
     Some(text[..at].matches('\n').count() + 1)

@@ -15,7 +15,7 @@ const STARTS: [&[u8]; 4] = [
 
 /// What is said of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct FileDiff {
     /// The path, the new one if there are two; only like it where its name is not UTF-8.
     pub(super) path: String,
     /// Its bytes in the diff.
@@ -25,12 +25,12 @@ pub(super) struct Part {
 }
 
 /// Returns the parts of a diff, in order.
-pub(super) fn parts(diff: &[u8]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub(super) fn file_diffs(diff: &[u8]) -> Vec<FileDiff> {
+    let mut parts: Vec<FileDiff> = Vec::new();
     let mut begun: Option<(usize, usize)> = None;
     let mut end_part = |begun: Option<(usize, usize)>, end: usize| {
         if let Some((start, line)) = begun {
-            parts.push(Part {
+            parts.push(FileDiff {
                 path: path(&diff[start..end]),
                 range: start..end,
                 line,
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn paths(diff: &str) -> Vec<(String, usize)> {
-        let parts = parts(diff.as_bytes()).into_iter();
+        let parts = file_diffs(diff.as_bytes()).into_iter();
         parts.map(|part| (part.path, part.line)).collect()
     }
 
@@ -202,7 +202,7 @@ Binary files a/bin.png and b/bin.png differ
             ], 0..12),
         ) {
             let diff = lines.join(&b'\n');
-            let parts = parts(&diff);
+            let parts = file_diffs(&diff);
             for pair in parts.windows(2) {
                 prop_assert_eq!(pair[0].range.end, pair[1].range.start);
                 prop_assert!(pair[0].line < pair[1].line);

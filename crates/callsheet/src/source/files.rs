@@ -113,9 +113,9 @@ impl FilesSource {
     fn locate(&self, named: &str, root: &Root, world: &World<'_>) -> Wanted {
         let allowed = flag(world.fields, self.outside_from.as_deref());
         let place = match root.locate(named) {
-            Located::Inside(path) => Place::Inside(path),
-            Located::Outside(path) if allowed => Place::Outside(path, named.to_owned()),
-            Located::Outside(_) => Place::Refused(named.to_owned()),
+            Located::Inside(path) => FilePath::Inside(path),
+            Located::Outside(path) if allowed => FilePath::Outside(path, named.to_owned()),
+            Located::Outside(_) => FilePath::Refused(named.to_owned()),
         };
         Wanted { place, named: true }
     }
@@ -170,7 +170,7 @@ impl FilesSource {
                 (true, false) => {}
                 (false, false) if leave_out.matches(&path) => out.refuse(layer, path, rule),
                 (false, _) => wanted.push(Wanted {
-                    place: Place::Inside(path),
+                    place: FilePath::Inside(path),
                     named,
                 }),
             }
@@ -182,14 +182,14 @@ impl FilesSource {
 /// A file that a layer asks for.
 #[derive(Debug)]
 struct Wanted {
-    place: Place,
+    place: FilePath,
     /// Whether somebody named it, rather than a glob that matches it.
     named: bool,
 }
 
 /// Where it is.
 #[derive(Debug)]
-enum Place {
+enum FilePath {
     /// Relative to the root.
     Inside(String),
     /// Outside the root and allowed: where it is, and how it was named.
@@ -201,15 +201,15 @@ enum Place {
 impl Wanted {
     fn shown(&self) -> &str {
         match &self.place {
-            Place::Inside(name) | Place::Outside(_, name) | Place::Refused(name) => name,
+            FilePath::Inside(name) | FilePath::Outside(_, name) | FilePath::Refused(name) => name,
         }
     }
 
     fn read(&self, root: &Root, rule: TextRule) -> Result<FileText, Refusal> {
         match &self.place {
-            Place::Inside(path) => FileText::read_to_print(root, path, path, rule),
-            Place::Outside(path, shown) => read_outside(path, shown, root, rule),
-            Place::Refused(_) => Err(Refusal::new(Reason::OutsideRoot)
+            FilePath::Inside(path) => FileText::read_to_print(root, path, path, rule),
+            FilePath::Outside(path, shown) => read_outside(path, shown, root, rule),
+            FilePath::Refused(_) => Err(Refusal::new(Reason::OutsideRoot)
                 .because(format!("set `{ALLOW_OUTSIDE}` to take it anyway"))),
         }
     }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::diff::{Part, parts};
+use super::diff::{FileDiff, file_diffs};
 use super::{Gathered, Kind, Read, Source, World, lookup, strings};
 use crate::inputs::{FileText, Globs, Root, TextRule};
 use crate::observe::{Change, ChangedPath, Question};
@@ -207,9 +207,9 @@ impl Source for GitDiffSource {
             out.refuse(layer, field, Refusal::new(Reason::NoValue));
             return Ok(());
         }
-        let parts = parts(&diff);
+        let parts = file_diffs(&diff);
         missing(layer, asked.iter().flatten(), &parts, world.root()?, out);
-        for Part { path, range, line } in parts {
+        for FileDiff { path, range, line } in parts {
             let mut paths = asked.iter().flatten();
             let size = range.len() as u64;
             if asked.is_some() && !paths.any(|asked| is_below(&path, asked)) {
@@ -324,7 +324,7 @@ pub(crate) fn changed_paths(answer: &[u8]) -> Result<Vec<ChangedPath>, Error> {
 fn missing<'a>(
     layer: &Layer,
     asked: impl Iterator<Item = &'a &'a str>,
-    parts: &[Part],
+    parts: &[FileDiff],
     root: &Root,
     out: &mut Gathered,
 ) {

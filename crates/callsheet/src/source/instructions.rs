@@ -53,7 +53,7 @@ impl Source for InstructionsSource {
         let mut folders: BTreeSet<String> =
             self.folders(layer, world, root, out)?.into_iter().collect();
         self.folders_of_paths(layer, world, &mut folders, out)?;
-        let mut reader = Reader {
+        let mut reader = InstructionsReader {
             root,
             layer,
             out,
@@ -146,7 +146,7 @@ impl InstructionsSource {
 }
 
 /// What has been read, and what is being read.
-struct Reader<'a, 'o> {
+struct InstructionsReader<'a, 'o> {
     root: &'a Root,
     layer: &'a Layer,
     out: &'o mut Gathered,
@@ -157,7 +157,7 @@ struct Reader<'a, 'o> {
     open: Vec<String>,
 }
 
-impl Reader<'_, '_> {
+impl InstructionsReader<'_, '_> {
     /// Adds a file as a section; one that does not exist is not asked for.
     fn file(&mut self, path: &str) {
         match FileText::read(self.root, path, path, TextRule::Utf8) {

@@ -20,5 +20,5 @@ pub use order::{
     EarlierFinding, Folders, PhaseLimits, PhaseOrder, PhasePaths, PreviousRun, story_context,
 };
 pub use phase::{ContextFlags, Phase};
-pub use select::{Choice, Epics, NotFound, Place, find, next, next_where};
+pub use select::{Choice, Epics, NotFound, StoryPosition, find, next, next_where};
 pub use status::{Status, Word};

@@ -21,7 +21,7 @@ pub struct Choice {
 
 /// Where a story belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct StoryPosition {
     /// The epic, such as `2a`.
     pub epic: String,
     /// The key up to its number, such as `2a-1`; the whole key where there is none.
@@ -84,7 +84,7 @@ impl Epics {
     }
 
     /// Returns where a story belongs: to the longest declared epic that its key begins with, else as its key says.
-    pub fn place(&self, key: &str) -> Place {
+    pub fn place(&self, key: &str) -> StoryPosition {
         self.declared(key, 0)
             .or_else(|| {
                 // `e-01-1-…` and `e1-1-…` are stories of `epic-01` and `epic-1`.
@@ -95,7 +95,7 @@ impl Epics {
             })
             .or_else(|| numbered(key))
             .or_else(|| worded(key))
-            .unwrap_or_else(|| Place {
+            .unwrap_or_else(|| StoryPosition {
                 epic: key
                     .rsplit_once('-')
                     .map_or(key, |(epic, _)| epic)
@@ -106,7 +106,7 @@ impl Epics {
     }
 
     /// Looks for a declared epic behind the first `skip` bytes of a key.
-    fn declared(&self, key: &str, skip: usize) -> Option<Place> {
+    fn declared(&self, key: &str, skip: usize) -> Option<StoryPosition> {
         let tail = &key[skip..];
         let mut dashes = tail.rmatch_indices('-').map(|(at, _)| at);
         dashes.find_map(|at| {
@@ -118,7 +118,7 @@ impl Epics {
                     _ => Order::Last,
                 };
                 let end = skip + at + 1 + tail[at + 1..].find(digits).unwrap_or(0) + digits.len();
-                Place {
+                StoryPosition {
                     epic: id.to_owned(),
                     short: key[..word_end(key, end)].to_owned(),
                     order,
@@ -142,10 +142,10 @@ fn word_end(key: &str, from: usize) -> usize {
 }
 
 /// Reads a key of the source document's forms.
-fn numbered(key: &str) -> Option<Place> {
+fn numbered(key: &str) -> Option<StoryPosition> {
     let found = NUMBERED.as_ref()?.captures(key)?;
     let (epic, story) = (found.get(1)?.as_str(), found.get(2)?);
-    Some(Place {
+    Some(StoryPosition {
         epic: epic.to_owned(),
         short: key[..word_end(key, story.end())].to_owned(),
         order: Order::of(epic, story.as_str()),
@@ -153,7 +153,7 @@ fn numbered(key: &str) -> Option<Place> {
 }
 
 /// Reads a key that begins with a word, such as `A-1`, `ALFA-003B`, `pre-p9-1-…` or `ab-s01-…`.
-fn worded(key: &str) -> Option<Place> {
+fn worded(key: &str) -> Option<StoryPosition> {
     if key.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -167,7 +167,7 @@ fn worded(key: &str) -> Option<Place> {
     let at = dashes
         .into_iter()
         .find(|at| is_number(&key[at + 1..word_end(key, at + 1)]))?;
-    Some(Place {
+    Some(StoryPosition {
         epic: key[..at].to_owned(),
         short: key[..word_end(key, at + 1)].to_owned(),
         order: Order::Last,
@@ -215,7 +215,7 @@ pub fn next(board: &Board) -> Choice {
 pub fn next_where(board: &Board, wanted: impl Fn(&Entry) -> bool) -> Choice {
     let epics = Epics::of(board);
     let runnable = board.entries().iter().filter(|entry| entry.is_runnable());
-    let mut places: Vec<(Place, &str)> = runnable
+    let mut places: Vec<(StoryPosition, &str)> = runnable
         .filter(|entry| wanted(entry))
         .map(|entry| (epics.place(&entry.key), entry.key.as_str()))
         .collect();
@@ -224,7 +224,7 @@ pub fn next_where(board: &Board, wanted: impl Fn(&Entry) -> bool) -> Choice {
         places.truncate(1);
     }
     // The first of equals is taken, which is file order.
-    let first = |places: &[(Place, &str)]| {
+    let first = |places: &[(StoryPosition, &str)]| {
         let orders = (0..).zip(places);
         orders
             .min_by(|(_, a), (_, b)| a.0.order.cmp(&b.0.order))

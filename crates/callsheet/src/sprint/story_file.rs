@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::board::line::{Pair, Row};
-use super::{Epics, Place, Status, Word};
+use super::{Epics, Status, StoryPosition, Word};
 use crate::document::yaml::{self, Kind, Node};
 use crate::scope::ScopeGlobs;
 use crate::{Error, ErrorKind};
@@ -50,7 +50,7 @@ impl StoryFiles {
     }
 
     /// Returns the files of a story: those with its key, else those with its number.
-    pub fn of(&self, key: &str, place: &Place) -> &[String] {
+    pub fn of(&self, key: &str, place: &StoryPosition) -> &[String] {
         let named = self.by_name.get(&key.to_lowercase());
         named
             .or_else(|| self.by_number.get(&number(&place.short)))

@@ -16,7 +16,7 @@ use crate::Fingerprint;
 use crate::inputs::Root;
 use crate::omission::Reason;
 use crate::package::frontmatter;
-use crate::package::read::{Document, Reader};
+use crate::package::read::{Document, PackageReader};
 use crate::package::{Graph, IssueKind, Node, Workflow};
 
 /// The file with the state, in its folder.
@@ -135,7 +135,7 @@ pub(crate) fn graph_and_text(
     package: &Root,
     workflow: &Workflow,
 ) -> Result<(Graph, String), StateError> {
-    let mut reader = Reader::new(package);
+    let mut reader = PackageReader::new(package);
     let Some((document, text)) = reader.json(&workflow.graph, Document::Graph) else {
         let issues = &reader.issues;
         let code = match issues.first() {

@@ -86,13 +86,13 @@ impl Graph<'_> {
 }
 
 /// Counts lines for offsets that only grow, so that many of them cost one pass.
-struct Lines<'a> {
+struct LineCounter<'a> {
     template: &'a Template,
     offset: usize,
     line: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCounter<'a> {
     fn of(template: &'a Template) -> Self {
         Self {
             template,
@@ -112,7 +112,7 @@ impl<'a> Lines<'a> {
 fn check_plain(template: &Template, found: &mut Vec<Diagnostic>) {
     let body = template.body.text();
     let scanned = scan(body);
-    let mut lines = Lines::of(template);
+    let mut lines = LineCounter::of(template);
     for literal in scanned.literal {
         let message = format!(
             "`{}` is not a placeholder and stays as it is",
@@ -121,7 +121,7 @@ fn check_plain(template: &Template, found: &mut Vec<Diagnostic>) {
         let line = lines.at(literal.start);
         found.push(template.diagnostic(Some(line), DiagnosticKind::Syntax, message));
     }
-    let mut lines = Lines::of(template);
+    let mut lines = LineCounter::of(template);
     let mut used = BTreeSet::new();
     for hole in scanned.placeholders {
         let line = lines.at(hole.range.start);
@@ -145,7 +145,7 @@ fn check_unused(template: &Template, used: Option<BTreeSet<String>>, found: &mut
 }
 
 fn check_includes(template: &Template, graph: &Graph<'_>, found: &mut Vec<Diagnostic>) {
-    let mut lines = Lines::of(template);
+    let mut lines = LineCounter::of(template);
     for include in includes(template.body.text()) {
         let line = lines.at(include.offset);
         let exists = include.targets.iter().any(|name| graph.has(name));

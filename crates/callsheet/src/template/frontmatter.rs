@@ -74,7 +74,7 @@ pub(super) struct Header {
 
 /// Reads a header that starts in the second line of `file`; nothing if it is no YAML mapping.
 pub(super) fn read(file: &str, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Header> {
-    let mut reader = Reader { file, diagnostics };
+    let mut reader = FrontmatterReader { file, diagnostics };
     match yaml::parse(text) {
         Ok(None) => Some(Header::default()),
         Ok(Some(Node {
@@ -99,12 +99,12 @@ pub(super) fn read(file: &str, text: &str, diagnostics: &mut Vec<Diagnostic>) ->
     }
 }
 
-struct Reader<'a> {
+struct FrontmatterReader<'a> {
     file: &'a str,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl FrontmatterReader<'_> {
     fn report(&mut self, line: Option<usize>, message: &str) {
         self.diagnostics.push(Diagnostic {
             file: self.file.to_owned(),

@@ -10,14 +10,14 @@ use callsheet_run::drive;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::live::{Lines, clock};
+use crate::live::{LivePrinter, clock};
 use crate::output::{Output, human_tokens, one_line};
 
 /// Shows a sprint.
 pub(super) struct Show(Mutex<State>);
 
 struct State {
-    lines: Lines,
+    lines: LivePrinter,
     /// What is shown of each agent at work, or of what is waited for.
     active: BTreeMap<ActionId, String>,
     stops: usize,
@@ -30,7 +30,7 @@ struct State {
 impl Show {
     pub(super) fn new(out: Output) -> Result<Self, Failure> {
         Ok(Self(Mutex::new(State {
-            lines: Lines::new(out)?,
+            lines: LivePrinter::new(out)?,
             active: BTreeMap::new(),
             stops: 0,
             noted: BTreeSet::new(),

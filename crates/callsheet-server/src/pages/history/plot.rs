@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::view::spent::Part;
+use crate::view::spent::Spending;
 
 /// A day of the plot; lengths are in percent of its width, or in pixels of its height.
 #[derive(Serialize)]
 pub(super) struct Bar {
-    pub(super) part: Part,
+    pub(super) part: Spending,
     pub(super) x: f64,
     pub(super) middle: f64,
     pub(super) width: f64,
@@ -34,7 +34,7 @@ const HIGH: f64 = 168.0;
     clippy::cast_precision_loss,
     reason = "it is drawn, some hundred pixels high"
 )]
-pub(super) fn plot(days: Vec<Part>) -> (Vec<Bar>, Vec<Grid>) {
+pub(super) fn plot(days: Vec<Spending>) -> (Vec<Bar>, Vec<Grid>) {
     let most = days.iter().map(|day| day.all).max().unwrap_or(0);
     let step = step(most);
     let scale = most.max(1) as f64 / HIGH;
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn bars_stand_on_each_other() {
-        let day = |input, cached, output| Part {
+        let day = |input, cached, output| Spending {
             tokens: Tokens {
                 input,
                 cached,
                 output,
             },
             all: input + cached + output,
-            ..Part::default()
+            ..Spending::default()
         };
         let (bars, lines) = plot(vec![day(30, 60, 10), day(0, 0, 0)]);
         assert_eq!(bars[0].cached, (95.2, 100.8));

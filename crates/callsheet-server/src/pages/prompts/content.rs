@@ -65,7 +65,7 @@ struct Lost<'p> {
 struct Text {
     view: &'static str,
     lines: usize,
-    blocks: Vec<Part>,
+    blocks: Vec<ContentBlock>,
     byte_rows: String,
     byte_chunks: Vec<Chunk>,
     tools: Vec<String>,
@@ -91,7 +91,7 @@ struct Cache {
 /// What stands in the text.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Part {
+enum ContentBlock {
     Frame { chunks: Vec<Chunk> },
     Section { entry: usize, chunks: Vec<Chunk> },
     Omitted { entry: usize },
@@ -231,7 +231,7 @@ fn cache(opened: &Opened) -> Cache {
 }
 
 /// Returns what stands in the text; rows around the wanted line come with the page, others are asked for.
-fn blocks(opened: &Opened, line: Option<usize>) -> Vec<Part> {
+fn blocks(opened: &Opened, line: Option<usize>) -> Vec<ContentBlock> {
     let script = &opened.script;
     let wanted = line.map_or(0, |line| script.rows.partition_point(|row| row.line < line));
     let shown = wanted.saturating_sub(CHUNK / 2)..wanted.saturating_add(AT_ONCE);
@@ -251,15 +251,15 @@ fn blocks(opened: &Opened, line: Option<usize>) -> Vec<Part> {
         starts.map(chunk).collect::<Vec<Chunk>>()
     };
     let part = |block: &Block| match block {
-        Block::Frame(rows) => Part::Frame {
+        Block::Frame(rows) => ContentBlock::Frame {
             chunks: chunks(rows),
         },
-        Block::Section { entry, rows, .. } => Part::Section {
+        Block::Section { entry, rows, .. } => ContentBlock::Section {
             entry: *entry,
             chunks: chunks(rows),
         },
-        Block::Omitted(entry) => Part::Omitted { entry: *entry },
-        Block::Cache => Part::Cache,
+        Block::Omitted(entry) => ContentBlock::Omitted { entry: *entry },
+        Block::Cache => ContentBlock::Cache,
     };
     script.blocks.iter().map(part).collect()
 }

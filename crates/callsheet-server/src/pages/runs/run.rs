@@ -79,11 +79,11 @@ struct Streamed {
     total: usize,
     last: i64,
     marks: usize,
-    parts: Vec<Part>,
+    parts: Vec<EventRows>,
 }
 
 #[derive(Serialize)]
-struct Part {
+struct EventRows {
     from: i64,
     count: usize,
     html: Option<String>,
@@ -195,7 +195,7 @@ async fn stream(server: &Server, run: &Run, show: Show) -> Result<Streamed, ApiE
         } else {
             None
         };
-        parts.push(Part {
+        parts.push(EventRows {
             from: *from,
             count,
             html,

@@ -21,7 +21,7 @@ type Refused = (usize, String);
 
 /// Reads a file.
 pub(super) fn read(text: &str, file: &str) -> Result<Read, Error> {
-    let mut reader = Reader::default();
+    let mut reader = BoardReader::default();
     let refused =
         |(line, message): Refused| Error::new(ErrorKind::BadInput, message).at(file, line);
     for row in Row::all(text) {
@@ -68,7 +68,7 @@ enum Fields {
 }
 
 #[derive(Default)]
-struct Reader {
+struct BoardReader {
     read: Read,
     /// Where each key of the block stands.
     lines: BTreeMap<String, usize>,
@@ -88,7 +88,7 @@ struct Reader {
     document: bool,
 }
 
-impl Reader {
+impl BoardReader {
     fn row(&mut self, row: Row<'_>) -> Result<(), Refused> {
         if row.text.contains('\r') {
             return refuse(row, "there is a carriage return within the line");

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::own::{Line, Shape};
+use super::own::{OwnLine, Shape};
 use super::{Severity, word};
 use crate::Fingerprint;
 
@@ -70,7 +70,7 @@ pub struct Finding {
 }
 
 /// Returns the findings of some lines, in their order and whole.
-pub(super) fn findings(lines: &[Line]) -> Vec<Finding> {
+pub(super) fn findings(lines: &[OwnLine]) -> Vec<Finding> {
     let mut found = Vec::new();
     // The severity of the section, and how far its items are indented.
     let mut section: Option<(Severity, Option<usize>)> = None;
@@ -133,7 +133,7 @@ pub(super) fn cap(findings: &mut Vec<Finding>) -> usize {
 }
 
 /// Returns the severity that a line is about.
-fn tagged(line: &Line) -> Option<Severity> {
+fn tagged(line: &OwnLine) -> Option<Severity> {
     let loud = loud(&line.text);
     let leading = leading(&line.text);
     match line.shape {

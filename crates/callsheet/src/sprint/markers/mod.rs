@@ -142,7 +142,7 @@ impl Markers {
         }
     }
 
-    fn decide(&mut self, lines: &[own::Line], stories: &[String]) {
+    fn decide(&mut self, lines: &[own::OwnLine], stories: &[String]) {
         let mut decisions = Decisions::default();
         for marker in bracketed(lines) {
             decisions.note(&marker, stories);
@@ -152,7 +152,7 @@ impl Markers {
         self.tech_spec_needed = decisions.is_needed(&self.tech_spec);
     }
 
-    fn review(&mut self, lines: &[own::Line]) {
+    fn review(&mut self, lines: &[own::OwnLine]) {
         let mut is_yes = None::<bool>;
         for marker in bracketed(lines) {
             if marker.name == Name::CriticalIssuesFound
@@ -181,7 +181,7 @@ impl Markers {
         self.more_findings = findings::cap(&mut self.findings);
     }
 
-    fn develop(&mut self, lines: &[own::Line], stories: &[String]) {
+    fn develop(&mut self, lines: &[own::OwnLine], stories: &[String]) {
         for marker in bracketed(lines) {
             let Some(yes) = yes(&marker, stories) else {
                 continue;
@@ -200,7 +200,7 @@ impl Markers {
         }
     }
 
-    fn commit(&mut self, lines: &[own::Line]) {
+    fn commit(&mut self, lines: &[own::OwnLine]) {
         for marker in bracketed(lines) {
             let Some(commit) = outcome(&marker) else {
                 continue;
@@ -214,7 +214,7 @@ impl Markers {
     }
 }
 
-fn bracketed(lines: &[own::Line]) -> impl Iterator<Item = Bracketed<'_>> {
+fn bracketed(lines: &[own::OwnLine]) -> impl Iterator<Item = Bracketed<'_>> {
     lines.iter().flat_map(|line| word::bracketed(&line.text))
 }
 

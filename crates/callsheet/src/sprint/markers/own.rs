@@ -7,7 +7,7 @@ use super::word;
 
 /// One line that the agent wrote itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct OwnLine {
     /// How many columns of white space it begins with.
     pub(super) indent: usize,
     /// What kind of line it is.
@@ -30,7 +30,7 @@ pub(super) enum Shape {
 }
 
 /// Returns the lines of a text that the agent wrote itself, blank ones left out.
-pub(super) fn lines(text: &str) -> Vec<Line> {
+pub(super) fn lines(text: &str) -> Vec<OwnLine> {
     let kept = without_quotes(text);
     let kept = without_comments(&kept);
     kept.lines()
@@ -122,7 +122,7 @@ fn without_comments(text: &str) -> String {
 }
 
 /// Takes the Markdown off a line.
-pub(super) fn line(raw: &str) -> Line {
+pub(super) fn line(raw: &str) -> OwnLine {
     let indent = raw
         .chars()
         .take_while(|c| c.is_whitespace())
@@ -135,7 +135,7 @@ pub(super) fn line(raw: &str) -> Line {
         Shape::Row => row(&plain),
         _ => begin(&plain).trim_end_matches(is_decoration).to_owned(),
     };
-    Line {
+    OwnLine {
         indent,
         shape,
         text,

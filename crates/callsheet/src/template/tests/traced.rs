@@ -16,9 +16,9 @@ const MACROS: &str = "{% macro wrap(x) %}<{{ x }}>{% endmacro %}{% macro twice(x
 
 /// Tells of all that differs at once.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Mismatches(Vec<String>);
 
-impl Told {
+impl Mismatches {
     fn check(&mut self, what: &str, found: &str, expected: &str) {
         if found != expected {
             self.0.push(format!(
@@ -28,7 +28,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for Mismatches {
     fn drop(&mut self) {
         assert!(
             std::thread::panicking() || self.0.is_empty(),
@@ -108,7 +108,7 @@ fn traced(body: &str) -> String {
 
 #[test]
 fn values_lead_to_their_fields_through_everything_that_keeps_bytes() {
-    let mut told = Told::default();
+    let mut told = Mismatches::default();
     for (body, expected) in tables::ORIGINS {
         told.check(body, &traced(body), expected);
     }
@@ -121,7 +121,7 @@ fn safe(body: &str, value: &str) -> String {
 
 #[test]
 fn values_make_no_structure_where_they_stand() {
-    let mut told = Told::default();
+    let mut told = Mismatches::default();
     for (body, value, expected) in tables::PLACES {
         told.check(&format!("{body} | {value}"), &safe(body, value), expected);
     }
@@ -135,7 +135,7 @@ fn filters_of_authors_make_values_fit() {
         "rule": "## c", "prose": "<b>\n- x\n***\n## c", "spaced": "  ```\nx \n", "crlf": "a\r\n## b\rc\r\r\n",
         "checks": [{"name": "a", "bad": false}, {"name": "b", "bad": false}, {"name": "c", "bad": true}],
     });
-    let mut told = Told::default();
+    let mut told = Mismatches::default();
     for (body, expected) in tables::FILTERS {
         let rendered = rendered(body, given.clone(), true).unwrap();
         told.check(body, rendered.body.text(), expected);

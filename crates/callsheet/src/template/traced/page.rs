@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::behind::Behind;
-use super::scene::{Place, Scene, begins_underline, underlines};
+use super::scene::{Scene, ValueContext, begins_underline, underlines};
 use super::text::{Kind, Text};
 use crate::freetext::{on_one_line, strict, with_backslashes};
 use crate::text::is_space;
@@ -192,7 +192,7 @@ impl Page {
                         break;
                     }
                     let place = self.scene.place(next, goes_on.unwrap_or_default());
-                    let waits = matches!(place, Place::Block { items: false, .. });
+                    let waits = matches!(place, ValueContext::Block { items: false, .. });
                     if waits && goes_on.is_none() && !end && strict::has_items(text.as_str()) {
                         self.waits = done == 0;
                         break;
@@ -221,10 +221,14 @@ impl Page {
     fn harmless(&mut self, text: &Traced, kind: Option<Kind>) {
         let place = self.scene.place(None, false);
         let done = match (place, kind) {
-            (Place::Attribute { .. }, Some(Kind::Attribute)) => Cow::Borrowed(text),
-            (Place::Attribute { .. } | Place::Json | Place::Fence | Place::Info, _) => {
-                self.made_harmless(text, place, None)
-            }
+            (ValueContext::Attribute { .. }, Some(Kind::Attribute)) => Cow::Borrowed(text),
+            (
+                ValueContext::Attribute { .. }
+                | ValueContext::Json
+                | ValueContext::Fence
+                | ValueContext::Info,
+                _,
+            ) => self.made_harmless(text, place, None),
             (_, Some(Kind::Json)) => Cow::Borrowed(text),
             _ if text.is_empty() && self.scene.is_underline() => Cow::Owned(quoted(text)),
             _ => {
@@ -241,17 +245,17 @@ impl Page {
     fn made_harmless<'v>(
         &self,
         value: &'v Traced,
-        place: Place,
+        place: ValueContext,
         next: Option<&str>,
     ) -> Cow<'v, Traced> {
         let text = value.text();
         let places = match place {
-            Place::Json => return Cow::Owned(self.safety.in_json(value)),
-            Place::Attribute { quoted } => return Cow::Owned(attribute(value, quoted)),
-            Place::Info => return Cow::Owned(info(value)),
-            Place::Line => return self.in_line(value, next),
-            Place::Block { items, tangled } => strict::in_block(text, items, tangled),
-            Place::Fence => strict::in_fence(text, false),
+            ValueContext::Json => return Cow::Owned(self.safety.in_json(value)),
+            ValueContext::Attribute { quoted } => return Cow::Owned(attribute(value, quoted)),
+            ValueContext::Info => return Cow::Owned(info(value)),
+            ValueContext::Line => return self.in_line(value, next),
+            ValueContext::Block { items, tangled } => strict::in_block(text, items, tangled),
+            ValueContext::Fence => strict::in_fence(text, false),
         };
         let tags = self.safety.tags(&self.scene.open, text);
         signed(Cow::Borrowed(value), &once([places, tags].concat()))

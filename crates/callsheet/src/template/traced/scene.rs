@@ -10,7 +10,7 @@ const HEAD: usize = 256;
 
 /// What a value may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValueContext {
     /// It is part of a line.
     Line,
     /// It has its lines for itself.
@@ -42,7 +42,7 @@ pub(super) struct Scene {
     pub(super) own: usize,
     /// What the values before have of a tag.
     pub(super) open: String,
-    line: Line,
+    line: LineSoFar,
     fence: Option<Fence>,
     tag: Option<Tag>,
     /// Whether a JSON string is open.
@@ -51,12 +51,12 @@ pub(super) struct Scene {
     escaped: bool,
     /// The last sign that is no white space.
     last: Option<char>,
-    lines: Lines,
+    lines: LinesAbove,
 }
 
 /// What is known of the lines before.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lines {
+struct LinesAbove {
     /// Whether a list may go on here.
     list: bool,
     /// Whether the last line is blank.
@@ -80,7 +80,7 @@ enum Above {
 
 /// What is in the line so far, beside its head.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct LineSoFar {
     /// It goes on behind its head.
     long: bool,
     has_value: bool,
@@ -96,29 +96,29 @@ struct Tag {
 impl Scene {
     /// Returns what a value may do here that is followed by `next`; nothing means the end. `goes_on` tells whether a list in it
     /// would go on in a list of the recipe.
-    pub(super) fn place(&self, next: Option<&str>, goes_on: bool) -> Place {
+    pub(super) fn place(&self, next: Option<&str>, goes_on: bool) -> ValueContext {
         if self.string {
-            return Place::Json;
+            return ValueContext::Json;
         }
         if let Some(tag) = self.tag {
             let quoted = tag.quote.is_some();
-            return Place::Attribute { quoted };
+            return ValueContext::Attribute { quoted };
         }
         let blank =
             !self.line.long && !self.line.has_value && self.head.trim_matches(is_space).is_empty();
         let alone = blank && next.is_none_or(|next| next.starts_with('\n') && !underlines(next));
         match (self.fence, self.opened()) {
-            (None, Some(_)) => Place::Info,
-            (Some(fence), _) if fence.at_margin => Place::Fence,
-            (Some(_), _) if alone => Place::Block {
+            (None, Some(_)) => ValueContext::Info,
+            (Some(fence), _) if fence.at_margin => ValueContext::Fence,
+            (Some(_), _) if alone => ValueContext::Block {
                 items: true,
                 tangled: true,
             },
-            _ if alone => Place::Block {
+            _ if alone => ValueContext::Block {
                 items: self.lines.list || goes_on,
                 tangled: self.lines.list || !self.head.is_empty(),
             },
-            _ => Place::Line,
+            _ => ValueContext::Line,
         }
     }
 
@@ -276,7 +276,7 @@ impl Scene {
         // What is blank in a value may be a sign that Markdown does not take for white space.
         self.lines.apart = blank && !self.line.has_value;
         self.head.clear();
-        (self.own, self.line) = (0, Line::default());
+        (self.own, self.line) = (0, LineSoFar::default());
         (self.string, self.escaped) = (false, false);
     }
 

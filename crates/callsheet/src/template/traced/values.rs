@@ -11,13 +11,13 @@ use crate::template::numbers::{self, Digits};
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// In the order of their addresses; the values hold on to the buffers, so that an address belongs to nothing else.
-    texts: Vec<Place>,
+    texts: Vec<InputText>,
     fields: Vec<Field>,
 }
 
 /// A text of an input.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct InputText {
     address: usize,
     len: usize,
     field: usize,
@@ -45,7 +45,7 @@ pub(super) fn address(text: &str) -> usize {
 
 impl Known {
     /// Finds a text by its buffer; returns its number, too.
-    pub(super) fn find(&self, text: &str) -> Option<(usize, Place)> {
+    pub(super) fn find(&self, text: &str) -> Option<(usize, InputText)> {
         let at = address(text);
         let nth = self.texts.binary_search_by_key(&at, |place| place.address);
         let (nth, place) = nth
@@ -60,7 +60,7 @@ impl Known {
     }
 
     /// Returns the path of the field that a text stands in.
-    pub(super) fn path(&self, place: Place) -> String {
+    pub(super) fn path(&self, place: InputText) -> String {
         let mut steps = Vec::new();
         let mut next = self.fields.get(place.field);
         while let Some(field) = next {
@@ -107,7 +107,7 @@ impl Walk {
     }
 
     fn text(&mut self, text: Arc<str>, field: usize, is_name: bool) -> Engine {
-        self.0.texts.push(Place {
+        self.0.texts.push(InputText {
             address: address(&text),
             len: text.len(),
             field,
