@@ -67,22 +67,21 @@ type Hole<'a> = (&'a str, &'a Traced);
 /// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The name that `{{tag}}` prints.
     #[serde(default)]
-    pub tag: String,
+    pub(crate) tag: String,
     /// What stands before.
     #[serde(default)]
-    pub open: String,
+    pub(crate) open: String,
     /// What stands after.
     #[serde(default)]
-    pub close: String,
+    pub(crate) close: String,
     /// What stands between the texts inside; nothing means the separator of the recipe.
-    pub separator: Option<String>,
+    pub(crate) separator: Option<String>,
     /// What is done to what stands inside.
     #[serde(default)]
-    pub escape: Escape,
+    pub(crate) escape: Escape,
 }
 
 /// The frame of what has none: it prints nothing.
@@ -96,7 +95,7 @@ pub(super) static NONE: Frame = Frame {
 
 impl Frame {
     /// Returns what stands before and after a body of that name.
-    pub fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
+    pub(crate) fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
         let print = |template: &str| {
             interpolate(template, |placeholder| match placeholder {
                 "tag" => Some(format!("{}{suffix}", self.tag)),
@@ -147,7 +146,7 @@ impl Frame {
     }
 
     /// Returns the text that would end the frame early, if a body can hold it.
-    pub fn boundary(&self, suffix: &str) -> Option<String> {
+    pub(crate) fn boundary(&self, suffix: &str) -> Option<String> {
         let fenced = self.close.contains("{{fence}}");
         if fenced || self.escape == Escape::Json {
             return None;
