@@ -8,6 +8,7 @@ mod handed_over;
 mod limits;
 mod message;
 mod render;
+mod room;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ pub use message::Message;
 pub use render::Prompt;
 
 use self::limits::Measured;
+use self::room::Room;
 use crate::check;
 use crate::document::Given;
 use crate::inputs::{Disk, Root};
@@ -30,6 +32,7 @@ use crate::prepare::Prepared;
 use crate::reading::Reading;
 use crate::recipe::{Recipe, Shape};
 use crate::redact::{Key, Level, Redactor, Rules, Secrets};
+use crate::seal::MOST_BYTES;
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
@@ -46,6 +49,8 @@ pub struct Inputs {
     pub sources: Sources,
     /// What looks at the repository and runs commands, where the program brings one.
     pub observer: Option<Box<dyn Observer>>,
+    /// How many bytes a prompt may have besides its files.
+    most_bytes: u64,
 }
 
 impl Inputs {
@@ -59,8 +64,7 @@ impl Inputs {
     pub fn new(root: Root) -> Self {
         Self {
             root: Some(root),
-            sources: Sources::new(),
-            observer: None,
+            ..Self::nowhere()
         }
     }
 
@@ -70,6 +74,7 @@ impl Inputs {
             root: None,
             sources: Sources::new(),
             observer: None,
+            most_bytes: MOST_BYTES,
         }
     }
 
@@ -270,14 +275,15 @@ fn put_together(
     options: &Options,
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
-    let mut gathered = gather::gather(recipe, &mut prepared, inputs)?;
+    let mut room = Room::of(inputs.most_bytes);
+    let mut gathered = gather::gather(recipe, &mut prepared, inputs, &mut room)?;
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
         redactor.prompt(&mut gathered.sections, &mut prepared.tools)
     });
     let fields = prepared.fields;
-    let suffix = framing::frame(recipe, &fields, &mut gathered)?;
+    let suffix = framing::frame(recipe, &fields, &mut gathered, &mut room)?;
     let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);

@@ -12,6 +12,12 @@ use crate::freetext::strict;
 use crate::template::{Placeholder, interpolate, placeholders};
 use crate::trace::{Traced, Transform};
 
+/// How many bytes a frame may print.
+pub(super) const MOST_BYTES: usize = 64 << 10;
+
+/// What a placeholder counts that is filled with a name or a fence.
+const OF_HOLE: usize = 1 << 10;
+
 /// What is done to bodies and names inside a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -96,6 +102,18 @@ pub(super) static NONE: Frame = Frame {
 impl Frame {
     /// Returns what stands before and after a body of that name.
     pub(crate) fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
+    /// Returns how many bytes it prints at most, not counting long names and fences.
+    pub(crate) fn most_bytes(&self) -> usize {
+        let holes = [&self.open, &self.close].map(|text| placeholders(text));
+        let holes = holes.iter().flatten().map(|hole| match hole.name.as_str() {
+            "tag" => self.tag.len(),
+            _ => OF_HOLE,
+        });
+        let separator = self.separator.as_ref().map_or(0, String::len);
+        let texts = self.open.len() + self.close.len() + separator;
+        holes.fold(texts, usize::saturating_add)
+    }
+
         let print = |template: &str| {
             interpolate(template, |placeholder| match placeholder {
                 "tag" => Some(format!("{}{suffix}", self.tag)),
