@@ -37,7 +37,7 @@ use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
 use crate::tokens::Encoding;
-use crate::{Error, Event, Fingerprint};
+use crate::{Error, ErrorKind, Event, Fingerprint};
 
 /// What a composition may look at besides its input.
 #[derive(Debug)]
@@ -216,9 +216,27 @@ pub(crate) fn compose_again(
 
 /// Returns the fields of an input that fits the recipe, all of which it uses.
 fn checked(recipe: &Recipe, input: &Value, options: &Options) -> Result<Map<String, Value>, Error> {
-    let fields = recipe.check(input);
-    let used = fields.and_then(|fields| recipe.check_use(input).map(|()| fields));
-    used.map_err(|error| options.redacted(recipe, error))
+    let fields = recipe.check(input).and_then(|fields| {
+        let used = recipe.check_use(input);
+        match used {
+            Ok(()) => Ok(fields),
+            Err(unused) => Err(match asked_for(recipe, fields, options) {
+                Some(asked) => unused.because(asked.headline()),
+                None => unused,
+            }),
+        }
+    });
+    fields.map_err(|error| options.redacted(recipe, error))
+}
+
+/// Returns the error of a template that asks for what the input does not have, which says in which line of which file.
+///
+/// No file is read for it and no command is run.
+fn asked_for(recipe: &Recipe, fields: Map<String, Value>, options: &Options) -> Option<Error> {
+    let nowhere = Inputs::nowhere();
+    let prepared = prepare(recipe, fields, &nowhere, options).ok()?;
+    let error = put_together(recipe, prepared, &nowhere, options, None).err()?;
+    (error.kind() == ErrorKind::BadTemplate).then_some(error)
 }
 
 fn prepare(
