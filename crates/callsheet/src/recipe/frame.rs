@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::freetext::strict;
+use crate::freetext::{on_one_line, strict};
 use crate::template::{Placeholder, interpolate, placeholders};
 use crate::trace::{Traced, Transform};
 
@@ -51,6 +51,8 @@ impl Escape {
     /// Returns a name as it is printed before or after a body.
     fn name(self, name: &Traced) -> Cow<'_, Traced> {
         match self {
+            // A name of several lines would be a heading or an item of its own.
+            Self::None if name.text().contains(char::is_control) => on_one_line(name),
             Self::None => Cow::Borrowed(name),
             Self::Attribute => Cow::Owned(without_quotes(name)),
             Self::Json => Cow::Owned(name.json_escaped()),
@@ -100,8 +102,6 @@ pub(super) static NONE: Frame = Frame {
 };
 
 impl Frame {
-    /// Returns what stands before and after a body of that name.
-    pub(crate) fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
     /// Returns how many bytes it prints at most, not counting long names and fences.
     pub(crate) fn most_bytes(&self) -> usize {
         let holes = [&self.open, &self.close].map(|text| placeholders(text));
@@ -114,6 +114,8 @@ impl Frame {
         holes.fold(texts, usize::saturating_add)
     }
 
+    /// Returns what stands before and after a body of that name.
+    pub(crate) fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
         let print = |template: &str| {
             interpolate(template, |placeholder| match placeholder {
                 "tag" => Some(format!("{}{suffix}", self.tag)),
