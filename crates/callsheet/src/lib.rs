@@ -115,57 +115,73 @@
 //! # Further
 //!
 //! - [`PromptBuilder`] collects the layers of the recipe `layers` call by call.
-//! - [`scope`] says which paths a run may write, [`task`] what the facts of its runs mean for a task, [`profile`] who an
-//!   agent is, and [`freetext`] keeps somebody's text from forging the headings of the recipe `run`.
 //! - [`source::Source`] is the one trait to implement for a source of one's own; layers call it by name.
 //! - [`observe::Observer`] answers what layers ask about a repository; the library itself starts no process.
-//! - [`template`] has the two template languages, [`workflow`] the variables of workflow files.
-//! - [`cache`] plans what a provider keeps of a prompt, [`redact`] takes secrets out of it, [`check`] reads it for tools that
-//!   its policy denies.
-//! - [`mounts`] keeps real folders out of messages, [`policy`] merges what tools may do, [`blocks`] reads messages back.
-//! - [`settings`] is the part of `callsheet.toml` that shapes prompts.
-//! - [`package`] and [`state`] read packages of agents and workflows, and the state of a run.
+//! - [`template`] has the two template languages, [`redact`] takes secrets out of a prompt.
+//! - [`seal`] keeps everything that makes a prompt again, and proves it.
 //! - [`Error`] has a kind for code, a sentence for people and a place for both.
+//!
+//! What is documented here is what a program needs. The other public modules serve the crates of this workspace, which know
+//! tasks, sprints, agents and settings; they are hidden, and change with them.
 
-pub mod blocks;
 mod builder;
-pub mod cache;
-pub mod case;
-pub mod check;
 mod compose;
-pub mod document;
 mod error;
 mod event;
 mod fingerprint;
-pub mod freetext;
 pub mod inputs;
 pub mod manifest;
-pub mod mounts;
 pub mod observe;
 pub mod omission;
 mod outside;
-pub mod package;
-pub mod policy;
+mod policy;
 mod prepare;
-pub mod profile;
-pub mod reading;
 pub mod recipe;
 pub mod redact;
 mod schema;
-pub mod scope;
 pub mod seal;
 mod section;
-pub mod settings;
 pub mod source;
 pub mod source_map;
-pub mod sprint;
-pub mod state;
-pub mod story;
-pub mod task;
 pub mod template;
-pub mod text;
 pub mod tokens;
 pub mod trace;
+
+#[doc(hidden)]
+pub mod blocks;
+#[doc(hidden)]
+pub mod cache;
+#[doc(hidden)]
+pub mod case;
+#[doc(hidden)]
+pub mod check;
+#[doc(hidden)]
+pub mod document;
+#[doc(hidden)]
+pub mod freetext;
+#[doc(hidden)]
+pub mod mounts;
+#[doc(hidden)]
+pub mod package;
+#[doc(hidden)]
+pub mod profile;
+#[doc(hidden)]
+pub mod reading;
+#[doc(hidden)]
+pub mod scope;
+#[doc(hidden)]
+pub mod settings;
+#[doc(hidden)]
+pub mod sprint;
+#[doc(hidden)]
+pub mod state;
+#[doc(hidden)]
+pub mod story;
+#[doc(hidden)]
+pub mod task;
+#[doc(hidden)]
+pub mod text;
+#[doc(hidden)]
 pub mod workflow;
 
 pub use builder::{MemorySource, PromptBuilder, RuleSource, Stored};

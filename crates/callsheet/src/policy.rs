@@ -7,43 +7,43 @@ use serde::{Deserialize, Serialize};
 /// Which groups of tools may be used, and how far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ToolPolicy {
+pub(crate) struct ToolPolicy {
     /// Reading and writing files.
-    pub fs: FsPolicy,
+    pub(crate) fs: FsPolicy,
     /// Tools of other servers.
-    pub mcp: McpPolicy,
+    pub(crate) mcp: McpPolicy,
 }
 
 /// How files may be read and written; what is not said is left to the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct FsPolicy {
+pub(crate) struct FsPolicy {
     /// Whether the tools are there at all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
+    pub(crate) enabled: Option<bool>,
     /// The most bytes of one read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_read_bytes: Option<u64>,
+    pub(crate) max_read_bytes: Option<u64>,
     /// The most bytes of one write.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_write_bytes: Option<u64>,
+    pub(crate) max_write_bytes: Option<u64>,
 }
 
 /// Which servers may be asked; what is not said is left to the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct McpPolicy {
+pub(crate) struct McpPolicy {
     /// Whether servers may be asked at all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
+    pub(crate) enabled: Option<bool>,
     /// The names of the servers; an empty list lets none through.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_servers: Option<Vec<String>>,
+    pub(crate) allowed_servers: Option<Vec<String>>,
 }
 
 impl ToolPolicy {
     /// Returns what holds where nobody says anything: files up to half a mebibyte read and two written, no servers.
-    pub fn standard() -> Self {
+    pub(crate) fn standard() -> Self {
         Self {
             fs: FsPolicy {
                 enabled: Some(true),
@@ -59,7 +59,7 @@ impl ToolPolicy {
 
     /// Returns the policy with [`ToolPolicy::standard`] in the place of what it does not say.
     #[must_use]
-    pub fn or_standard(self) -> Self {
+    pub(crate) fn or_standard(self) -> Self {
         let standard = Self::standard();
         Self {
             fs: FsPolicy {
@@ -91,7 +91,7 @@ impl ToolPolicy {
 /// assert_eq!(merged.fs.max_read_bytes, Some(1000));
 /// assert_eq!(merged.mcp.enabled, Some(false), "off stays off");
 /// ```
-pub fn merge(system: &ToolPolicy, agent: &ToolPolicy) -> ToolPolicy {
+pub(crate) fn merge(system: &ToolPolicy, agent: &ToolPolicy) -> ToolPolicy {
     let system = system.clone().or_standard();
     let both = |system: Option<bool>, agent: Option<bool>| {
         Some(system.unwrap_or(true) && agent.unwrap_or(true))

@@ -3,6 +3,7 @@
 //! Problems name the field by its path (`context[0].name`), what was found and what is allowed.
 
 mod words;
+mod work;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
@@ -14,6 +15,8 @@ use crate::{Error, ErrorKind};
 /// A compiled JSON Schema.
 #[derive(Debug)]
 pub struct Schema {
+    /// The file that errors name.
+    file: String,
     document: Value,
     validator: Validator,
 }
@@ -35,6 +38,7 @@ impl Schema {
                     .at(file, key_line(text, pointer))
             })?;
         Ok(Self {
+            file: file.to_owned(),
             document,
             validator,
         })
@@ -88,8 +92,17 @@ impl Schema {
         Ok(())
     }
 
+    /// Fails if it would take too long to check a document.
+    fn check_work(&self, document: &Value) -> Result<(), Error> {
+        work::check(&self.document, document).map_err(|work::TooMuch| {
+            let detail = "takes too many steps to check: its parts refer to each other too often";
+            Error::new(ErrorKind::BadRecipe, detail).at(self.file.as_str(), None)
+        })
+    }
+
     /// Checks an input and fills in the defaults that the schema declares.
     pub fn apply(&self, input: &Value) -> Result<Map<String, Value>, Error> {
+        self.check_work(input)?;
         let mut problems = self
             .validator
             .iter_errors(input)
@@ -110,6 +123,13 @@ impl Schema {
 
     /// Returns everything in which a document does not fit.
     pub fn problems(&self, document: &Value) -> Vec<Misfit> {
+        if let Err(error) = self.check_work(document) {
+            return vec![Misfit {
+                instance_path: String::new(),
+                schema_path: String::new(),
+                error,
+            }];
+        }
         let errors = self.validator.iter_errors(document);
         errors
             .map(|error| Misfit {
@@ -371,6 +391,77 @@ mod tests {
             Value::Object(filled),
             json!({"name": "a", "match": "key", "limits": {"bytes": 7}})
         );
+    }
+
+    /// Returns a schema of so many definitions, each of which is made of what `next` says of the next one.
+    fn chain(length: usize, next: impl Fn(Value) -> Value) -> Schema {
+        let mut definitions: Map<String, Value> = (0..length)
+            .map(|number| {
+                let refers = json!({"$ref": format!("#/$defs/d{}", number + 1)});
+                (format!("d{number}"), next(refers))
+            })
+            .collect();
+        definitions.insert(format!("d{length}"), json!({"type": "object"}));
+        let document = json!({"$ref": "#/%24defs/d0", "$defs": definitions});
+        Schema::parse(&document.to_string(), "input.schema.json").unwrap()
+    }
+
+    const TOO_MUCH: &str =
+        "input.schema.json: takes too many steps to check: its parts refer to each other too often";
+
+    #[test]
+    fn a_schema_that_doubles_its_work_is_given_up() {
+        for next in [
+            |refers: Value| json!({"allOf": [refers, refers]}),
+            |refers| json!({"anyOf": [refers, refers]}),
+            |refers| json!({"not": refers, "if": refers}),
+            |refers| json!({"unevaluatedProperties": false, "allOf": [refers]}),
+            |refers| json!({"dependentSchemas": {"a": refers, "b": refers}}),
+            |refers| json!({"$anchor": "a", "oneOf": [refers, {"type": "object"}, refers]}),
+        ] {
+            let schema = chain(30, next);
+            assert_eq!(schema.apply(&json!({})).unwrap_err().to_string(), TOO_MUCH);
+            let problems = schema.problems(&json!({}));
+            assert_eq!(problems[0].error.to_string(), TOO_MUCH);
+        }
+        // Here the value is what makes it long.
+        let both = json!([{"$ref": "#item"}, {"$ref": "#item"}]);
+        let deep = json!({"$anchor": "item", "properties": {"a": {"allOf": both}}});
+        let deep = Schema::parse(&deep.to_string(), "input.schema.json").unwrap();
+        let nested = (0..31).fold(json!({}), |inner, _| json!({"a": inner}));
+        assert_eq!(deep.apply(&nested).unwrap_err().to_string(), TOO_MUCH);
+        assert!(deep.apply(&json!({"a": {"a": {}}})).is_ok());
+        assert!(
+            chain(30, |refers| json!({"allOf": [refers]}))
+                .apply(&json!({}))
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_long_chain_of_definitions_does_not_exhaust_the_stack() {
+        for length in [100, 100_000] {
+            let schema = chain(length, |refers| refers);
+            let applied = schema.apply(&json!({})).map_err(|error| error.to_string());
+            let fits = length < 1000;
+            assert_eq!(applied.is_ok(), fits, "{applied:?}");
+        }
+    }
+
+    #[test]
+    fn large_inputs_and_schemas_within_schemas_are_checked() {
+        let names: Vec<String> = (0..50_000).map(|number| number.to_string()).collect();
+        let schema = json!({"properties": {
+            "names": {"items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/name"}]}},
+            "schema": {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+            "tree": {"$ref": "tree.json"},
+        }, "$defs": {
+            "name": {"type": "string"},
+            "tree": {"$id": "tree.json", "items": {"$ref": "#/$defs/branch"}, "$defs": {"branch": {"items": {"$ref": "#"}}}},
+        }});
+        let input = json!({"names": names, "schema": {"type": "string"}, "tree": [[[["x"]]]]});
+        let schema = Schema::parse(&schema.to_string(), "input.schema.json").unwrap();
+        assert_eq!(Value::Object(schema.apply(&input).unwrap()), input);
     }
 
     #[test]

@@ -171,6 +171,22 @@ fn a_check_composes_the_sample() {
 }
 
 #[test]
+fn a_mistake_of_a_template_is_told_once() {
+    let project = with_new();
+    project.file(
+        "callsheet/recipes/triage/task.md",
+        "---\nengine: jinja\n---\n{% if %}\n",
+    );
+    insta::assert_snapshot!(project.callsheet(&words("recipe check triage")), @r"
+    exit: 1
+    --- stdout
+    callsheet/recipes/triage/task.md:4: syntax error: unexpected end of block
+    --- stderr
+    error: 1 recipe checked, 1 problem found
+    ");
+}
+
+#[test]
 fn a_mistake_that_only_composing_finds_has_its_file_and_line() {
     let project = with_new();
     project.file(

@@ -54,6 +54,99 @@ const GIVEN: &[&str] = &[
     "Warning",
 ];
 
+/// What the library shows to programs, and below it what it shows to the other crates alone.
+const FACE: &str = "\
+pub mod inputs
+pub mod manifest
+pub mod observe
+pub mod omission
+pub mod recipe
+pub mod redact
+pub mod seal
+pub mod source
+pub mod source_map
+pub mod template
+pub mod tokens
+pub mod trace
+pub use builder::{MemorySource, PromptBuilder, RuleSource, Stored}
+pub use compose::{Budget, Composition, Draft, Inputs, Message, Options, Prompt, compose, draft}
+pub use error::{Error, ErrorKind, Place}
+pub use event::Event
+pub use fingerprint::Fingerprint
+pub use inputs::Root
+pub use manifest::Manifest
+pub use omission::{Omission, Reason}
+pub use prepare::{FileMemory, ProjectContext, TEMPLATES, packaged}
+pub use recipe::Recipe
+pub use schema::{Misfit, Schema}
+pub use seal::Seal
+pub use section::{Priority, Role, Section, Trust, Volatility}
+pub use source_map::SourceMap
+hidden pub mod blocks
+hidden pub mod cache
+hidden pub mod case
+hidden pub mod check
+hidden pub mod document
+hidden pub mod freetext
+hidden pub mod mounts
+hidden pub mod package
+hidden pub mod profile
+hidden pub mod reading
+hidden pub mod scope
+hidden pub mod settings
+hidden pub mod sprint
+hidden pub mod state
+hidden pub mod story
+hidden pub mod task
+hidden pub mod text
+hidden pub mod workflow
+";
+
+/// Returns what the root of a library shows, a line each, what is hidden last.
+fn face(root: &File) -> String {
+    let mut shown = Vec::new();
+    let mut hidden = Vec::new();
+    let mut is_hidden = false;
+    let mut statement = String::new();
+    for (_, line) in root.product_lines() {
+        if statement.is_empty() && !line.starts_with("pub ") {
+            is_hidden = line == "#[doc(hidden)]";
+            continue;
+        }
+        statement.push_str(line.trim_start());
+        if !line.ends_with(';') {
+            continue;
+        }
+        let statement = std::mem::take(&mut statement);
+        let statement = statement.trim_end_matches(';');
+        if std::mem::take(&mut is_hidden) {
+            hidden.push(format!("hidden {statement}\n"));
+        } else {
+            shown.push(format!("{statement}\n"));
+        }
+    }
+    shown.into_iter().chain(hidden).collect()
+}
+
+#[test]
+fn the_library_shows_what_a_program_needs() {
+    let files = tree::files();
+    let root = files
+        .iter()
+        .find(|file| file.path == format!("{LIBRARY}lib.rs"));
+    assert_eq!(face(root.unwrap()), FACE);
+}
+
+#[test]
+fn what_is_shown_and_what_is_hidden_is_told_apart() {
+    let root = "mod a;\n#[doc(hidden)]\npub mod b;\npub mod c;\npub use d::{\n    E, F,\n};\n";
+    let root = File::new("crates/callsheet/src/lib.rs", root);
+    assert_eq!(
+        face(&root),
+        "pub mod c\npub use d::{E, F,}\nhidden pub mod b\n"
+    );
+}
+
 /// Returns every public struct of the library that a program could put together, and is not meant to.
 fn complaints<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<String> {
     let mut complaints = Vec::new();

@@ -82,21 +82,7 @@ impl PromptBuilder {
     /// Takes templates from this folder only; a folder that does not exist has none.
     #[must_use]
     pub fn with_prompts_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::in_folder(folder.into(), true);
-        self
-    }
-
-    /// Takes templates from this folder first, then the packaged ones.
-    #[must_use]
-    pub fn with_prompts_over_packaged(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.prompts = Prompts::in_folder(folder.into(), false);
-        self
-    }
-
-    /// Sets what happens to placeholders without a value: empty text by default.
-    #[must_use]
-    pub fn with_missing(mut self, missing: Missing) -> Self {
-        self.set_missing(missing);
+        self.prompts = Prompts::in_folder(folder.into());
         self
     }
 

@@ -33,6 +33,12 @@ fn templates(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
+fn builder_missing(folder: &Path, missing: Missing) -> PromptBuilder {
+    let mut builder = builder_in(folder);
+    builder.set_missing(missing);
+    builder
+}
+
 fn builder_in(folder: &Path) -> PromptBuilder {
     PromptBuilder::new().with_prompts_dir(folder)
 }
@@ -171,14 +177,14 @@ fn templates_are_given_raw_and_rendered() {
     assert_eq!(rendered("e", json!({})).as_deref(), Some(""));
     assert_eq!(rendered("y", json!({})), None);
 
-    let kept = builder_in(folder.path()).with_missing(Missing::Keep);
+    let kept = builder_missing(folder.path(), Missing::Keep);
     assert_eq!(
         kept.render_template("x", &no_variables())
             .unwrap()
             .as_deref(),
         Some("{{v}}!")
     );
-    let strict = builder_in(folder.path()).with_missing(Missing::Error);
+    let strict = builder_missing(folder.path(), Missing::Error);
     assert_eq!(
         strict
             .render_template("x", &no_variables())
@@ -213,7 +219,7 @@ fn an_identity_replaces_the_one_before_also_when_it_is_unknown() {
 #[test]
 fn a_strict_identity_that_fails_changes_nothing() {
     let folder = templates(&[("a.md", "A"), ("b.md", "{{x}}")]);
-    let mut builder = builder_in(folder.path()).with_missing(Missing::Error);
+    let mut builder = builder_missing(folder.path(), Missing::Error);
     builder.set_identity("a", &no_variables()).unwrap();
     builder.set_identity("b", &no_variables()).unwrap_err();
     assert_eq!(prompt(&builder), "A");
@@ -244,9 +250,6 @@ fn the_packaged_templates_are_there_and_a_folder_can_stand_over_them() {
     assert!(prompt(&builder).contains("Supervisor"));
 
     let folder = templates(&[("task-agent.md", "ours")]);
-    let over = PromptBuilder::new().with_prompts_over_packaged(folder.path());
-    assert_eq!(over.get_template("task-agent").as_deref(), Some("ours"));
-    assert!(over.get_template("supervisor").is_some());
     assert_eq!(builder_in(folder.path()).get_template("supervisor"), None);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::room::Room;
 use crate::recipe::{Escape, Frame, Recipe, suffixes};
 use crate::section::Section;
 use crate::source::Gathered;
@@ -20,8 +21,10 @@ pub(super) fn frame(
     recipe: &Recipe,
     fields: &Map<String, Value>,
     gathered: &mut Gathered,
+    room: &mut Room,
 ) -> Result<String, Error> {
     let mut frames = BTreeMap::new();
+    let mut longest = recipe.separator.len();
     for layer in &recipe.layers {
         // A message stands in no other frame.
         let rule = layer
@@ -31,6 +34,11 @@ pub(super) fn frame(
         let around = rule.map_or(&recipe.frame, |rule| &rule.frame);
         let own = recipe.frame_of(layer.frame.as_deref(), fields)?;
         let around = recipe.frame_of(around.as_deref(), fields)?;
+        let list = recipe.frame_of(layer.list.as_deref(), fields)?;
+        for frame in [around, list] {
+            room.take(frame.most_bytes(), recipe)?;
+            longest = longest.max(recipe.separator_in(frame).len());
+        }
         frames.insert(layer.name.as_str(), [own, around]);
     }
     let unique = recipe
@@ -42,6 +50,7 @@ pub(super) fn frame(
     } else {
         String::new()
     };
+    room.take(gathered.sections.len().saturating_mul(longest), recipe)?;
     for section in &mut gathered.sections {
         let Some([frame, around]) = frames.get(section.layer.as_str()) else {
             continue;
@@ -51,6 +60,7 @@ pub(super) fn frame(
             .extend(collision(section, &[*frame, *around], &suffix));
         (section.open, section.close) = frame.around(&section.name, section.body.text(), &suffix);
         section.escape = frame.escape;
+        room.take(section.open.len() + section.close.len(), recipe)?;
     }
     Ok(suffix)
 }

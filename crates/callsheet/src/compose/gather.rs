@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Inputs;
+use super::room::Room;
 use crate::Error;
 use crate::omission::Omission;
 use crate::prepare::Prepared;
@@ -18,6 +19,7 @@ pub(super) fn gather(
     recipe: &Recipe,
     prepared: &mut Prepared,
     inputs: &Inputs,
+    room: &mut Room,
 ) -> Result<Gathered, Error> {
     let traces = Arc::new(std::mem::take(&mut prepared.traces));
     let mut before = BTreeMap::new();
@@ -47,6 +49,7 @@ pub(super) fn gather(
                 before: &before,
             };
             layer.source.gather(layer, &world, &mut out)?;
+            room.take_bodies(&out.sections, recipe)?;
             if let Some(mounts) = &prepared.mounts {
                 mounts.name(&mut out.sections);
             }

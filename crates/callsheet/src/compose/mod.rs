@@ -8,6 +8,7 @@ mod handed_over;
 mod limits;
 mod message;
 mod render;
+mod room;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ pub use message::Message;
 pub use render::Prompt;
 
 use self::limits::Measured;
+use self::room::Room;
 use crate::check;
 use crate::document::Given;
 use crate::inputs::{Disk, Root};
@@ -30,11 +32,12 @@ use crate::prepare::Prepared;
 use crate::reading::Reading;
 use crate::recipe::{Recipe, Shape};
 use crate::redact::{Key, Level, Redactor, Rules, Secrets};
+use crate::seal::MOST_BYTES;
 use crate::source::Sources;
 use crate::source_map::SourceMap;
 use crate::template::Diagnostic;
 use crate::tokens::Encoding;
-use crate::{Error, Event, Fingerprint};
+use crate::{Error, ErrorKind, Event, Fingerprint};
 
 /// What a composition may look at besides its input.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub struct Inputs {
     pub sources: Sources,
     /// What looks at the repository and runs commands, where the program brings one.
     pub observer: Option<Box<dyn Observer>>,
+    /// How many bytes a prompt may have besides its files.
+    most_bytes: u64,
 }
 
 impl Inputs {
@@ -59,8 +64,7 @@ impl Inputs {
     pub fn new(root: Root) -> Self {
         Self {
             root: Some(root),
-            sources: Sources::new(),
-            observer: None,
+            ..Self::nowhere()
         }
     }
 
@@ -70,6 +74,7 @@ impl Inputs {
             root: None,
             sources: Sources::new(),
             observer: None,
+            most_bytes: MOST_BYTES,
         }
     }
 
@@ -211,9 +216,27 @@ pub(crate) fn compose_again(
 
 /// Returns the fields of an input that fits the recipe, all of which it uses.
 fn checked(recipe: &Recipe, input: &Value, options: &Options) -> Result<Map<String, Value>, Error> {
-    let fields = recipe.check(input);
-    let used = fields.and_then(|fields| recipe.check_use(input).map(|()| fields));
-    used.map_err(|error| options.redacted(recipe, error))
+    let fields = recipe.check(input).and_then(|fields| {
+        let used = recipe.check_use(input);
+        match used {
+            Ok(()) => Ok(fields),
+            Err(unused) => Err(match asked_for(recipe, fields, options) {
+                Some(asked) => unused.because(asked.headline()),
+                None => unused,
+            }),
+        }
+    });
+    fields.map_err(|error| options.redacted(recipe, error))
+}
+
+/// Returns the error of a template that asks for what the input does not have, which says in which line of which file.
+///
+/// No file is read for it and no command is run.
+fn asked_for(recipe: &Recipe, fields: Map<String, Value>, options: &Options) -> Option<Error> {
+    let nowhere = Inputs::nowhere();
+    let prepared = prepare(recipe, fields, &nowhere, options).ok()?;
+    let error = put_together(recipe, prepared, &nowhere, options, None).err()?;
+    (error.kind() == ErrorKind::BadTemplate).then_some(error)
 }
 
 fn prepare(
@@ -270,14 +293,15 @@ fn put_together(
     options: &Options,
     redactor: Option<&Redactor>,
 ) -> Result<Assembled, Error> {
-    let mut gathered = gather::gather(recipe, &mut prepared, inputs)?;
+    let mut room = Room::of(inputs.most_bytes);
+    let mut gathered = gather::gather(recipe, &mut prepared, inputs, &mut room)?;
     inputs.check_size()?;
     // Before frames and budget, so that both see what is printed.
     let secrets = redactor.map_or_else(Secrets::default, |redactor| {
         redactor.prompt(&mut gathered.sections, &mut prepared.tools)
     });
     let fields = prepared.fields;
-    let suffix = framing::frame(recipe, &fields, &mut gathered)?;
+    let suffix = framing::frame(recipe, &fields, &mut gathered, &mut room)?;
     let told = recipe.templates.diagnostics().iter().map(Diagnostic::event);
     let mut events: Vec<Event> = told.chain(prepared.events).collect();
     events.append(&mut gathered.events);

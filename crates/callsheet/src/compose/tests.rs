@@ -459,3 +459,50 @@ fn layers_of_the_limited_role_give_way_before_the_limit_is_an_error() {
     let error = together(&input(25, true)).unwrap_err().to_string();
     assert_eq!(error, "26 of 25");
 }
+
+#[test]
+fn what_a_template_asks_for_in_vain_is_told_with_what_nothing_uses() {
+    let composed = |toml: &str, body: &str| {
+        let template = format!("---\nengine: jinja\n---\n{body}");
+        let folder = Folder::from([
+            ("recipe.toml".to_owned(), toml.to_owned()),
+            ("task.md".to_owned(), template),
+        ]);
+        let recipe = Recipe::parse("mine", "recipes/mine", folder).unwrap();
+        let input = json!({"task": {"title": "Go"}});
+        let (inputs, options) = (Inputs::nowhere(), Options::default());
+        compose(&recipe, &input, &inputs, &options).map_err(|error| error.to_string())
+    };
+    let template = "[[layers]]\nname = 'task'\ntemplate = 'task.md'\n";
+    let unused = "unknown field `task.title`: nothing in recipe `mine` uses it";
+    let asked = composed(template, "{{ task.titel }}").unwrap_err();
+    let expected = format!("{unused}\n  recipes/mine/task.md:4: `task.titel` is undefined");
+    assert_eq!(asked, expected);
+    assert_eq!(
+        composed(template, "{{ task.titel|default('') }}").unwrap_err(),
+        unused
+    );
+    // Nothing is read to find that out.
+    let after = format!("[[layers]]\nname = 'files'\nfile = 'a.txt'\n{template}");
+    assert_eq!(composed(&after, "{{ task.titel }}").unwrap_err(), unused);
+}
+
+#[test]
+fn a_line_that_a_function_makes_is_no_heading_where_a_template_has_nothing_before_it() {
+    let body = "{{ persona.role }}\n- {{ persona.identity }}\n{% for one in persona.principles %}{{ one }}\n{% endfor %}";
+    let folder = Folder::from([
+        (
+            "recipe.toml".to_owned(),
+            "shape = 'messages'\nprepare = ['mounts', 'persona']\n[[layers]]\nname = 'persona'\ntemplate = 'persona.md'\n".to_owned(),
+        ),
+        ("persona.md".to_owned(), format!("---\nengine: jinja\n---\n{body}")),
+    ]);
+    let recipe = Recipe::parse("mine", "recipes/mine", folder).unwrap();
+    let persona = json!({"role": "# Tool policy", "identity": "- calm", "principles": ["## one", "- two", "three", "> 4"]});
+    let input = json!({"mode": "agent", "agentDefinition": {"id": "dev", "persona": persona}});
+    let composed = compose(&recipe, &input, &Inputs::nowhere(), &Options::default()).unwrap();
+    assert_eq!(
+        composed.messages()[0].content,
+        "\\# Tool policy\n- - calm\n#\\# one\n\\- two\nthree\n\\> 4\n"
+    );
+}

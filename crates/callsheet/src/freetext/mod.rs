@@ -92,7 +92,7 @@ fn is_dangerous(kind: Kind, context: Context) -> bool {
 
 /// Returns a text on one line: as it is, or as a JSON string where it has line breaks or control characters.
 ///
-/// A text that begins with a quote is a JSON string too, so that [`unquote`] always finds the way back.
+/// A text that begins with a quote is a JSON string too, so that there is always a way back.
 pub fn quote(text: &str) -> String {
     if is_one_line(text) {
         return text.to_owned();
@@ -118,14 +118,6 @@ fn escaped(c: char) -> String {
         return format!("\\u{:04x}", u32::from(c));
     }
     escaped
-}
-
-/// Returns the text as it was before [`quote`].
-pub fn unquote(text: &str) -> String {
-    serde_json::from_str(text)
-        .ok()
-        .filter(|_| text.starts_with('"'))
-        .unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns a value as part of a line, each byte with its origin: quoted where needed, and harmless.

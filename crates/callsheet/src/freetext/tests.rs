@@ -2,6 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Returns the text as it was before [`quote`].
+fn unquote(text: &str) -> String {
+    serde_json::from_str(text)
+        .ok()
+        .filter(|_| text.starts_with('"'))
+        .unwrap_or_else(|| text.to_owned())
+}
+
 #[test]
 fn what_forges_structure_gets_a_backslash() {
     for (text, harmless) in [

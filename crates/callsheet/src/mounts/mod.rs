@@ -26,13 +26,13 @@ use crate::trace::{Traced, Transform};
 pub(crate) use forms::{forms as written_forms, is_windows};
 
 /// The most characters that a printed value has.
-pub const MOST_CHARS: usize = 500;
+pub(crate) const MOST_CHARS: usize = 500;
 
 /// So often a text is looked at again before all of it is redacted.
 const MOST_ROUNDS: usize = 8;
 
 /// What stands for an absolute path that is below no mount.
-pub const REDACTED: &str = "[redacted]";
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// A name that stands for a real folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -206,7 +206,7 @@ impl Mounts {
 }
 
 /// Tells whether a path begins with a mount, or is redacted, so that nothing has to stand before it.
-pub fn is_final(path: &str) -> bool {
+pub(crate) fn is_final(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     path.starts_with(REDACTED) || Mount::ALL.iter().any(|mount| mount.alias() == first)
 }

@@ -20,7 +20,7 @@ use crate::inputs::Root;
 use crate::{Error, ErrorKind};
 
 /// The file that makes a folder a package.
-pub const MANIFEST: &str = "bmad.json";
+pub(crate) const MANIFEST: &str = "bmad.json";
 
 /// A package whose manifest and agents are in order.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Package {
     }
 
     /// Returns the ids of the agents, in their order.
-    pub fn agent_ids(&self) -> Vec<&str> {
+    pub(crate) fn agent_ids(&self) -> Vec<&str> {
         agent_ids(&self.agents)
     }
 
@@ -161,7 +161,10 @@ impl Package {
 }
 
 /// Returns the definition of an agent, as it stands in `agents.json`.
-pub fn get_agent_definition<'a>(package: &'a Package, agent_id: &str) -> Result<&'a Value, Error> {
+pub(crate) fn get_agent_definition<'a>(
+    package: &'a Package,
+    agent_id: &str,
+) -> Result<&'a Value, Error> {
     let agents = package.agents["agents"].as_array().into_iter().flatten();
     let mut found = agents.filter(|agent| agent["id"].as_str() == Some(agent_id));
     found

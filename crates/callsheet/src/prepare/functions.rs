@@ -55,6 +55,9 @@ struct Function {
     run: fn(&mut Prepared, Surroundings<'_>) -> Result<(), Error>,
 }
 
+/// Those of the harmless fields that are made of single lines.
+pub(crate) const OF_LINES: [&str; 5] = ["brief", "data", "directive", "persona", "policy"];
+
 /// All functions, by their names.
 static FUNCTIONS: [Function; 24] = [
     Function {

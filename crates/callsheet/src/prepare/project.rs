@@ -98,7 +98,7 @@ impl FileMemory {
 
     /// Sets how many characters of each file are taken.
     #[must_use]
-    pub fn with_max_chars(mut self, chars: usize) -> Self {
+    pub(crate) fn with_max_chars(mut self, chars: usize) -> Self {
         self.max_chars = chars;
         self
     }

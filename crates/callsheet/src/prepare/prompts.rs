@@ -55,11 +55,11 @@ impl Prompts {
         }
     }
 
-    /// Takes templates from a folder: from nowhere else, or first, then the packaged ones.
-    pub(crate) fn in_folder(folder: PathBuf, alone: bool) -> Self {
+    /// Takes templates from a folder, and from nowhere else.
+    pub(crate) fn in_folder(folder: PathBuf) -> Self {
         Self {
             folder: Some(Folder::Named(folder)),
-            alone,
+            alone: true,
             ..Self::default()
         }
     }

@@ -8,9 +8,15 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::freetext::strict;
+use crate::freetext::{on_one_line, strict};
 use crate::template::{Placeholder, interpolate, placeholders};
 use crate::trace::{Traced, Transform};
+
+/// How many bytes a frame may print.
+pub(super) const MOST_BYTES: usize = 64 << 10;
+
+/// What a placeholder counts that is filled with a name or a fence.
+const OF_HOLE: usize = 1 << 10;
 
 /// What is done to bodies and names inside a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -45,6 +51,8 @@ impl Escape {
     /// Returns a name as it is printed before or after a body.
     fn name(self, name: &Traced) -> Cow<'_, Traced> {
         match self {
+            // A name of several lines would be a heading or an item of its own.
+            Self::None if name.text().contains(char::is_control) => on_one_line(name),
             Self::None => Cow::Borrowed(name),
             Self::Attribute => Cow::Owned(without_quotes(name)),
             Self::Json => Cow::Owned(name.json_escaped()),
@@ -67,22 +75,21 @@ type Hole<'a> = (&'a str, &'a Traced);
 /// What stands before and after a text, with `{{tag}}`, `{{path}}`, `{{fence}}` and `{{language}}` in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The name that `{{tag}}` prints.
     #[serde(default)]
-    pub tag: String,
+    pub(crate) tag: String,
     /// What stands before.
     #[serde(default)]
-    pub open: String,
+    pub(crate) open: String,
     /// What stands after.
     #[serde(default)]
-    pub close: String,
+    pub(crate) close: String,
     /// What stands between the texts inside; nothing means the separator of the recipe.
-    pub separator: Option<String>,
+    pub(crate) separator: Option<String>,
     /// What is done to what stands inside.
     #[serde(default)]
-    pub escape: Escape,
+    pub(crate) escape: Escape,
 }
 
 /// The frame of what has none: it prints nothing.
@@ -95,8 +102,20 @@ pub(super) static NONE: Frame = Frame {
 };
 
 impl Frame {
+    /// Returns how many bytes it prints at most, not counting long names and fences.
+    pub(crate) fn most_bytes(&self) -> usize {
+        let holes = [&self.open, &self.close].map(|text| placeholders(text));
+        let holes = holes.iter().flatten().map(|hole| match hole.name.as_str() {
+            "tag" => self.tag.len(),
+            _ => OF_HOLE,
+        });
+        let separator = self.separator.as_ref().map_or(0, String::len);
+        let texts = self.open.len() + self.close.len() + separator;
+        holes.fold(texts, usize::saturating_add)
+    }
+
     /// Returns what stands before and after a body of that name.
-    pub fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
+    pub(crate) fn around(&self, name: &str, body: &str, suffix: &str) -> (String, String) {
         let print = |template: &str| {
             interpolate(template, |placeholder| match placeholder {
                 "tag" => Some(format!("{}{suffix}", self.tag)),
@@ -147,7 +166,7 @@ impl Frame {
     }
 
     /// Returns the text that would end the frame early, if a body can hold it.
-    pub fn boundary(&self, suffix: &str) -> Option<String> {
+    pub(crate) fn boundary(&self, suffix: &str) -> Option<String> {
         let fenced = self.close.contains("{{fence}}");
         if fenced || self.escape == Escape::Json {
             return None;

@@ -12,18 +12,17 @@ use crate::source::{fill, flag, lookup};
 /// An event in the words of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Notice {
+pub(crate) struct Notice {
     /// The name of the event.
-    pub event: String,
+    pub(crate) event: String,
     /// The sentence for people, with `{{field}}` in it.
-    pub message: String,
+    pub(crate) message: String,
     /// Facts of the payload: its key, and the input field it shows.
     #[serde(default)]
-    pub facts: BTreeMap<String, String>,
+    pub(crate) facts: BTreeMap<String, String>,
     /// The layers that it is about; none means all of them.
     #[serde(default)]
-    pub layers: Vec<String>,
+    pub(crate) layers: Vec<String>,
 }
 
 impl Notice {
@@ -33,7 +32,7 @@ impl Notice {
     }
 
     /// Returns the event for an input and some more facts.
-    pub fn event(&self, fields: &Map<String, Value>, more: &[(&str, usize)]) -> Event {
+    pub(crate) fn event(&self, fields: &Map<String, Value>, more: &[(&str, usize)]) -> Event {
         let own = self.facts.iter().map(|(key, field)| {
             let value = lookup(fields, field).cloned().unwrap_or(Value::Null);
             (key.clone(), value)
@@ -53,27 +52,26 @@ impl Notice {
 /// Lets whole optional layers give way, the lowest priority first, until a limit holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct GiveWay {
+pub(crate) struct GiveWay {
     /// The input field that says whether anything gives way.
-    pub from: String,
+    pub(crate) from: String,
     /// The name of the event that tells of each layer.
-    pub event: String,
+    pub(crate) event: String,
     /// The sentence for people, with `{{field}}`, `{{layer}}`, `{{size_bytes}}`, `{{threshold_bytes}}` … in it.
-    pub message: String,
+    pub(crate) message: String,
     /// Facts of the payload: its key, and the input field it shows, or `layer`.
     #[serde(default)]
-    pub facts: BTreeMap<String, String>,
+    pub(crate) facts: BTreeMap<String, String>,
 }
 
 impl GiveWay {
     /// Tells whether an input asks for it.
-    pub fn is_asked(&self, fields: &Map<String, Value>) -> bool {
+    pub(crate) fn is_asked(&self, fields: &Map<String, Value>) -> bool {
         flag(fields, Some(&self.from))
     }
 
     /// Returns the event of a layer that gave way, with the size that was over the limit.
-    pub fn event(
+    pub(crate) fn event(
         &self,
         layer: &str,
         fields: &Map<String, Value>,
@@ -106,7 +104,7 @@ pub struct Limit {
     /// Whose messages count, by their text; nothing means the whole prompt as it is handed over.
     pub role: Option<Role>,
     /// What happens before a limit that is an error is one.
-    pub give_way: Option<GiveWay>,
+    pub(crate) give_way: Option<GiveWay>,
     /// The name of the event; a limit that is an error has none.
     #[serde(default)]
     pub event: String,

@@ -22,9 +22,11 @@ use serde_json::{Map, Value};
 pub use builtin::{FOR_TASKS, built_in, built_in_names, built_in_sample};
 pub use condition::Condition;
 pub use find::{Found, RECIPES, find, is_name, is_own, known, read};
+pub(crate) use frame::Frame;
 pub(crate) use frame::fence_len;
-pub use frame::{Escape, Frame, suffixes};
-pub use limit::{GiveWay, Limit, Notice};
+pub use frame::{Escape, suffixes};
+pub use limit::Limit;
+pub(crate) use limit::Notice;
 
 use self::uses::Uses;
 use crate::document;
@@ -80,27 +82,27 @@ pub struct Recipe {
     /// What stands between sections.
     pub separator: String,
     /// What happens to placeholders without a value.
-    pub missing: Missing,
+    pub(crate) missing: Missing,
     /// The frame around the whole prompt, by name.
-    pub frame: Option<String>,
+    pub(crate) frame: Option<String>,
     /// When tags get a suffix that occurs in no body.
-    pub unique: Option<Condition>,
+    pub(crate) unique: Option<Condition>,
     /// When all system messages are joined into one, for a prompt of messages.
-    pub single_system: Option<Condition>,
+    pub(crate) single_system: Option<Condition>,
     /// What stands where a section was cut.
-    pub marker: String,
+    pub(crate) marker: String,
     /// Which secrets become pseudonyms.
     pub redact: Level,
     /// The input field that says which tools are denied.
-    pub denies: Option<String>,
+    pub(crate) denies: Option<String>,
     /// Above this an event is raised.
-    pub warning: Option<Limit>,
+    pub(crate) warning: Option<Limit>,
     /// Above this there is no prompt.
     pub error: Option<Limit>,
     /// The event for a prompt without any section.
-    pub empty: Option<Notice>,
+    pub(crate) empty: Option<Notice>,
     /// The messages that several layers make together, by name.
-    pub messages: BTreeMap<String, MessageRule>,
+    pub(crate) messages: BTreeMap<String, MessageRule>,
     /// The layers, in order.
     pub layers: Vec<Layer>,
     /// The templates of the folder.
@@ -123,12 +125,11 @@ struct Derived {
 
 /// A message that several layers make together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MessageRule {
+pub(crate) struct MessageRule {
     /// The frame around all its sections, by name.
-    pub frame: Option<String>,
+    pub(crate) frame: Option<String>,
     /// Whether it is there even without any section.
-    pub always: bool,
+    pub(crate) always: bool,
 }
 
 /// A slot of a recipe.

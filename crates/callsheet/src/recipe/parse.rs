@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 
 use super::file::{CommonFile, LayerFile, RecipeFile};
+use super::frame;
 use super::message::messages;
 use super::{Condition, Derived, Folder, Frame, Layer, Notice, RECIPE_FILE, Recipe, Shape};
 use crate::document::keep_digits;
@@ -67,15 +68,14 @@ pub(super) fn parse(name: &str, shown: &str, folder: Folder) -> Result<Recipe, E
     let mut common = common(shown)?;
     common.frames.extend(recipe.frames);
     let frames = common.frames;
+    check_sizes(&reader, &frames, &recipe.separator)?;
 
     let templates = templates(&folder, shown)?;
     let schema = schema(&reader, recipe.schema.as_ref(), &folder)?;
     let schema = with_defaults(&reader, schema, recipe.defaults)?;
     if recipe.layers.is_empty() {
-        return Err(reader.bad(
-            0..0,
-            "`layers` is empty; a recipe needs at least one `[[layers]]`",
-        ));
+        let detail = "`layers` is empty; a recipe needs at least one `[[layers]]`";
+        return Err(reader.bad(0..0, detail));
     }
     check_frame(&reader, recipe.frame.as_ref(), &frames)?;
     let prepare = prepare(&reader, recipe.prepare, &frames)?;
@@ -159,6 +159,26 @@ fn schema(
             .expecting(name, files)
     })?;
     Schema::parse(text, &format!("{}/{name}", reader.shown))
+}
+
+/// A frame stands around every text, and a separator between each two of them.
+fn check_sizes(
+    reader: &Reader<'_>,
+    frames: &BTreeMap<String, Frame>,
+    separator: &str,
+) -> Result<(), Error> {
+    let too_long = |what: &str| {
+        let detail = format!("{what} may have more than {} bytes", frame::MOST_BYTES);
+        Err(Error::new(ErrorKind::BadRecipe, detail).at(&reader.file, None))
+    };
+    if separator.len() > frame::MOST_BYTES {
+        return too_long("`separator`");
+    }
+    let mut frames = frames.iter();
+    match frames.find(|(_, frame)| frame.most_bytes() > frame::MOST_BYTES) {
+        Some((name, _)) => too_long(&format!("what frame `{name}` prints")),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn check_frame(

@@ -18,6 +18,9 @@ use crate::{Error, ErrorKind};
 /// How deep a schema is followed; below that, every field counts as used.
 const DEPTH: usize = 16;
 
+/// How many parts of a schema are followed; all fields of the others count as used.
+const PARTS: usize = 100_000;
+
 /// What sentences about limits can say that does not come from the input.
 const COMPUTED: [&str; 5] = [
     "size_bytes",
@@ -62,11 +65,13 @@ impl Node {
         self.below.get(name).or_else(by_path)
     }
 
-    /// Takes over what a schema declares; `document` is the whole of it.
-    fn learn(&mut self, schema: &Value, document: &Value, depth: usize) {
+    /// Takes over what a schema declares; `document` is the whole of it, and so many `parts` may be followed.
+    fn learn(&mut self, schema: &Value, document: &Value, depth: usize, parts: &mut usize) {
         let open = ["additionalProperties", "unevaluatedProperties"].iter();
         let mut open = open.filter_map(|key| schema.get(key));
+        *parts = parts.saturating_sub(1);
         if depth == 0
+            || *parts == 0
             || open.any(|allowed| *allowed != Value::Bool(false))
             || schema.get("patternProperties").is_some()
         {
@@ -75,19 +80,17 @@ impl Node {
         }
         let referred = schema.get("$ref").and_then(Value::as_str);
         let referred = referred.and_then(|to| document.pointer(to.strip_prefix('#')?));
-        let parts = ["allOf", "anyOf", "oneOf"].iter();
-        let parts = parts
-            .filter_map(|key| schema.get(key)?.as_array())
-            .flatten();
+        let all = ["allOf", "anyOf", "oneOf"].iter();
+        let all = all.filter_map(|key| schema.get(key)?.as_array()).flatten();
         let cases = ["if", "then", "else"].iter();
         let cases = cases.filter_map(|key| schema.get(key));
-        for part in referred.into_iter().chain(parts).chain(cases) {
-            self.learn(part, document, depth - 1);
+        for part in referred.into_iter().chain(all).chain(cases) {
+            self.learn(part, document, depth - 1, parts);
         }
         let fields = schema.get("properties").and_then(Value::as_object);
         for (name, field) in fields.into_iter().flatten() {
             let node = self.below.entry(name.clone()).or_default();
-            node.learn(field, document, depth - 1);
+            node.learn(field, document, depth - 1, parts);
             // An object of which nothing is said may have anything in it.
             node.whole |= node.below.is_empty();
         }
@@ -133,7 +136,8 @@ impl Uses {
     pub(super) fn of(recipe: &Recipe) -> Self {
         let mut uses = Self::default();
         let schema = recipe.schema.document();
-        uses.fields.learn(schema, schema, DEPTH);
+        let mut parts = PARTS;
+        uses.fields.learn(schema, schema, DEPTH, &mut parts);
         for field in recipe.prepare.reads() {
             uses.fields.at(field).whole = true;
         }

@@ -20,7 +20,7 @@ pub use link::link_leaves;
 use crate::Error;
 
 /// The version of the shape of a snapshot.
-pub const SNAPSHOT_VERSION: u32 = 1;
+pub(crate) const SNAPSHOT_VERSION: u32 = 1;
 
 /// Where the patterns of a snapshot come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::template::TemplateSet;
 
 /// The output of a command, by the name that the project gave it.
 #[derive(Clone, Debug)]
-pub struct CommandSource(Named);
+pub(crate) struct CommandSource(Named);
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

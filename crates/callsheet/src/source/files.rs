@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind};
 /// Files by globs, or by exact paths; those of globs come sorted by the bytes of their path.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct FilesSource {
+pub(crate) struct FilesSource {
     /// Globs below the root.
     globs: Vec<String>,
     /// The input field with more globs.

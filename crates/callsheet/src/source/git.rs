@@ -32,7 +32,7 @@ enum Of {
 /// What `git status` prints.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct GitStatusSource {
+pub(crate) struct GitStatusSource {
     /// Whether a sentence about the failure stands in the place of a status that nobody could get.
     say_failure: bool,
 }
@@ -40,7 +40,7 @@ pub struct GitStatusSource {
 /// The text of a change, a section for each file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct GitDiffSource {
+pub(crate) struct GitDiffSource {
     /// The work tree, or what is staged.
     of: Of,
     /// Two revisions instead, such as `main..HEAD`.
@@ -58,7 +58,7 @@ pub struct GitDiffSource {
 /// The files of a change as it leaves them, each its own section.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct GitFilesSource {
+pub(crate) struct GitFilesSource {
     /// The work tree, or what is staged.
     of: Of,
     /// Two revisions instead, such as `main..HEAD`.
@@ -74,7 +74,7 @@ pub struct GitFilesSource {
 /// The newest commits, one line each: the beginning of the hash and the subject.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct GitLogSource {
+pub(crate) struct GitLogSource {
     /// How many at most.
     count: u32,
     /// The commits of this range alone.

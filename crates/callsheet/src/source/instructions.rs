@@ -25,7 +25,7 @@ const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 /// Instruction files from the root down to a folder, the root first.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct InstructionsSource {
+pub(crate) struct InstructionsSource {
     /// The input field with the folder, or with a file in it; without one only the root is looked at.
     folder_from: Option<String>,
     /// The input field with paths; the folders that they lie in are looked at, whether the paths are there or not.

@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use command::CommandSource;
-pub use files::FilesSource;
-pub use git::{GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource};
-pub use instructions::InstructionsSource;
+pub(crate) use command::CommandSource;
+pub(crate) use files::FilesSource;
+pub(crate) use git::{GitDiffSource, GitFilesSource, GitLogSource, GitStatusSource};
+pub(crate) use instructions::InstructionsSource;
 
 use crate::inputs::Root;
 use crate::mounts::Mounts;

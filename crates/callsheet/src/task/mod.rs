@@ -14,7 +14,7 @@ pub use annotated::{CHECK, MERGE, VIOLATION, annotated};
 pub use checks::{CheckFact, CheckStatus, Dod, dod};
 pub use clash::{Clash, clash};
 pub use depend::cycle;
-pub use proof::{PROOF_SCHEMA, PROOF_VERSION, proof};
+pub use proof::proof;
 pub use status::{
     Approval, Derived, RunFacts, RunOutcome, TaskFacts, TaskReason, TaskStatus, derive,
 };

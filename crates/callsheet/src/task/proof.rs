@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::annotated::annotated;
 
 /// The name and version of the shape, as all documents have it.
-pub const PROOF_SCHEMA: &str = "callsheet.proof/1";
+pub(crate) const PROOF_SCHEMA: &str = "callsheet.proof/1";
 /// The version of the bundle, as other tools know it.
-pub const PROOF_VERSION: &str = "1.0";
+pub(crate) const PROOF_VERSION: &str = "1.0";
 
 /// Returns the proof of a run.
 ///

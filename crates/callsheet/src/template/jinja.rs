@@ -25,10 +25,10 @@ use crate::trace::Traced;
 use crate::{Error, ErrorKind};
 
 /// The number of steps a jinja template may take; a loop without end is an error.
-pub const FUEL: u64 = 10_000_000;
+pub(crate) const FUEL: u64 = 10_000_000;
 
 /// The number of bytes a jinja template may print.
-pub const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
+pub(crate) const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The number of bytes a line of a jinja template may have: minijinja 3.0.5 counts columns in 16 bits and can panic
 /// past their end.

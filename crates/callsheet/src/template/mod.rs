@@ -18,11 +18,10 @@ mod scan;
 mod set;
 pub(crate) mod traced;
 
-pub use bounds::VALUE_LIMIT;
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use file::{Language, Template, Variable};
+pub(crate) use jinja::OUTPUT_LIMIT;
 pub(crate) use jinja::Shared;
-pub use jinja::{FUEL, OUTPUT_LIMIT};
 pub(crate) use plain::fill_plain;
 pub use plain::{Missing, Rendered, Values, interpolate, render_plain};
 pub use scan::{Placeholder, placeholders};

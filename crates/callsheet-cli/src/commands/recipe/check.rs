@@ -32,8 +32,14 @@ pub(super) fn check(project: &Project, names: &[String], out: Output) -> Result<
             Err(failure) if !known => return Err(failure),
             Ok(found) => {
                 let findings = findings(found.recipe(), found.home()).into_iter();
-                problems.extend(findings.map(|problem| one_line(&problem)));
-                problems.extend(sample(project, found.recipe(), out)?);
+                let findings: Vec<String> = findings.map(|problem| one_line(&problem)).collect();
+                // A template with a mistake in it cannot be composed for the same reason.
+                let sample = sample(project, found.recipe(), out)?.filter(|text| {
+                    !findings
+                        .iter()
+                        .any(|found| text.starts_with(found.as_str()))
+                });
+                problems.extend(findings.into_iter().chain(sample));
             }
             Err(failure) => problems.push(failure.text()),
         }

@@ -161,3 +161,21 @@ fn a_copy_of_a_built_in_recipe_takes_its_input_without_its_schema() {
         );
     }
 }
+
+#[test]
+fn a_schema_that_fans_out_is_not_followed_for_ever() {
+    let fields = |next: usize| {
+        let fields = (0..50).map(|number| {
+            let reference = json!({"$ref": format!("#/$defs/d{next}")});
+            (format!("x{number}"), reference)
+        });
+        json!({"type": "object", "properties": fields.collect::<serde_json::Map<_, _>>()})
+    };
+    let defs = (0..8).map(|number| (format!("d{number}"), fields(number + 1)));
+    let mut defs: serde_json::Map<String, Value> = defs.collect();
+    defs.insert("d8".to_owned(), json!({"type": "string"}));
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": defs}).to_string();
+    let toml = "schema = \"s.json\"\n[[layers]]\nname = \"a\"\ntext = \"a\"\n";
+    let recipe = recipe(&[("recipe.toml", toml), ("s.json", &schema)]);
+    assert_eq!(unknown(&recipe, &json!({"x0": {"x1": {}}})).0, [""; 0]);
+}

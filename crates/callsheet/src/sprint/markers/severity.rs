@@ -25,7 +25,7 @@ pub enum Severity {
 
 impl Severity {
     /// The levels that a finding can have, the worst first.
-    pub const LEVELS: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
+    pub(crate) const LEVELS: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
 
     /// Returns the word that agents write and that is stored.
     pub fn as_str(self) -> &'static str {

@@ -17,7 +17,7 @@ pub(super) use filters::{argument, bounded, looked};
 pub(crate) use rewrite::{Site, expression, filter_line, template};
 
 /// The number of bytes that the values made by one rendering may take, all together.
-pub const VALUE_LIMIT: u64 = 256 * 1024 * 1024;
+pub(crate) const VALUE_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// Puts the counting filters, functions and the counting printer into an environment.
 pub(crate) fn install(environment: &mut Environment<'static>) {

@@ -8,6 +8,7 @@ use minijinja::{Environment, Error, ErrorKind, State, Value, filters, functions}
 use crate::template::traced::keep as traced;
 
 use super::budget::{ITEM, hold, keep, read, refused, settled, spend, text_cost};
+use super::filters::looked;
 
 /// The number of items that a list may get by adding or repeating.
 const MOST_ITEMS: u64 = 1_000_000;
@@ -27,6 +28,8 @@ pub(super) fn install(environment: &mut Environment<'static>) {
         "callsheet.read",
         |state: &mut State<'_, '_>, value: Value| read(state, &value).map(|()| value),
     );
+    environment.add_filter("callsheet.look", look);
+    environment.add_filter("callsheet.key", key);
     environment.add_function("dict", dict);
     environment.add_function("namespace", namespace);
     environment.add_function("range", range);
@@ -226,6 +229,19 @@ fn places(
         at = at.saturating_add(step);
         Some(place)
     })
+}
+
+/// Pays for finding a character of a text, for which the engine counts from one end; the rest is found at once.
+fn look(state: &mut State<'_, '_>, value: Value) -> Result<Value, Error> {
+    spend(state, looked(std::slice::from_ref(&value))?)?;
+    Ok(value)
+}
+
+/// Pays for a key, and for looking for it in a value, where that is not paid for yet.
+fn key(state: &mut State<'_, '_>, key: Value, value: Option<Value>) -> Result<Value, Error> {
+    read(state, &key)?;
+    value.map_or(Ok(()), |value| look(state, value).map(|_| ()))?;
+    Ok(key)
 }
 
 /// Returns the items of a value that are passed on one by one.

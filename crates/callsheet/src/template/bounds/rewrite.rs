@@ -14,8 +14,8 @@ mod sites;
 mod statements;
 mod tokens;
 
-use sites::Found;
 pub(crate) use sites::Site;
+use sites::{Found, Turn};
 pub(crate) use tokens::filter_line;
 use tokens::look_over;
 
@@ -69,6 +69,8 @@ struct Printer<'s> {
     found: Vec<Found>,
     /// Whether the template may extend another one.
     extends: bool,
+    /// The loop that is printed, where its variable stands for an item of a field.
+    turn: Option<Turn>,
 }
 
 impl<'s> Printer<'s> {
@@ -80,6 +82,7 @@ impl<'s> Printer<'s> {
             line: 1,
             found: Vec::new(),
             extends: false,
+            turn: None,
         }
     }
 
@@ -187,10 +190,7 @@ impl<'s> Printer<'s> {
                 self.push(attribute.name);
             }
             Expr::GetItem(item) => {
-                self.expression(&item.expr, Level::Primary)?;
-                self.push("[");
-                self.bare_constant(&item.subscript_expr)?;
-                self.push("]");
+                self.item(&item.expr, &item.subscript_expr)?;
             }
             Expr::Call(call) => self.captured_call(&call.expr, &call.args)?,
             Expr::Slice(slice) => {
@@ -207,6 +207,34 @@ impl<'s> Printer<'s> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Prints what is taken out of a value by a key.
+    ///
+    /// In the text that comes out of this, the engine finds the words for an undefined item: the value that it is not in, where
+    /// that has a name, stands right before the last filter.
+    fn item(&mut self, value: &Expr<'_>, key: &Expr<'_>) -> Result<(), Error> {
+        let has_name = sites::chain(value, &mut Vec::new());
+        if is_near(key) || has_name {
+            self.expression(value, Level::Primary)?;
+        } else {
+            self.push("(");
+            self.expression(value, Level::Filtered)?;
+            self.push("|callsheet.look)");
+        }
+        self.push("[");
+        if is_near(key) {
+            self.bare_constant(key)?;
+        } else {
+            self.expression(key, Level::Filtered)?;
+            self.push("|callsheet.key(");
+            if has_name {
+                self.expression(value, Level::Condition)?;
+            }
+            self.push(")");
+        }
+        self.push("]");
         Ok(())
     }
 
@@ -401,6 +429,16 @@ fn is_constant(expr: &Expr<'_>) -> bool {
 
 fn is_plain_constant(expr: &Expr<'_>) -> bool {
     matches!(expr, Expr::Const(constant) if constant.value.as_str().is_none())
+}
+
+/// Tells whether a key is found without going far through a text: a name, or one of the first places.
+fn is_near(key: &Expr<'_>) -> bool {
+    const NEAR: usize = 1000;
+    let Expr::Const(constant) = key else {
+        return false;
+    };
+    let place = constant.value.as_usize();
+    place.map_or(constant.value.as_str().is_some(), |place| place < NEAR)
 }
 
 fn comparison(op: CompareOpKind) -> &'static str {

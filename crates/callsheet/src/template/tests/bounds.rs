@@ -369,6 +369,18 @@ fn errors_keep_their_lines_and_words() {
             "t.md:4: invalid operation: sequences and iterables can only be multiplied with integers",
         ),
         ("{{ nope[1:] }}", "t.md:4: `nope` is undefined"),
+        ("{{ nope[1] }}", "t.md:4: `nope` is undefined"),
+        ("{{ map.nope[1] }}", "t.md:4: `map.nope` is undefined"),
+        ("{{ map[nope] }}", "t.md:4: `map[...]` is undefined"),
+        ("{{ map[s] }}", "t.md:4: `map[...]` is undefined"),
+        ("{{ map['b'] }}", "t.md:4: `map['b']` is undefined"),
+        ("{{ list[7] }}", "t.md:4: `list[7]` is undefined"),
+        ("{{ [list][-1].x }}", "t.md:4: `(...)[...].x` is undefined"),
+        ("{{ list[-9].x }}", "t.md:4: `list[...]` is undefined"),
+        (
+            "{% for x in nope %}{% endfor %}",
+            "t.md:4: `nope` is undefined",
+        ),
         ("{{ s|upper(1) }}", "t.md:4: too many arguments"),
         (
             "\n{{ s|indent(wide=1) }}",
@@ -415,13 +427,30 @@ fn what_is_known_of_texts_does_not_grow_from_turn_to_turn() {
 #[test]
 fn what_is_looked_through_is_paid_for() {
     for body in [
-        "s|length", "s|count", "s|last", "s|first", "[s]|min", "[s]|max",
+        "s|length",
+        "s|count",
+        "s|last",
+        "s|first",
+        "[s]|min",
+        "[s]|max",
+        "s[-1]",
+        "s[:1]",
+        "s[1:3:2]",
+        "map[s] is defined",
+        "s|int(0)",
+        "s|float(0)",
     ] {
         let body =
             format!("{{% for x in range(99999) %}}{{% if {body} %}}{{% endif %}}{{% endfor %}}");
-        let given = json!({"s": "x".repeat(100_000)});
+        let given = json!({"s": "x".repeat(100_000), "map": {}});
         assert_eq!(render(&body, given), Err(TOO_MUCH.to_owned()), "{body}");
     }
+    let begun = "{% for x in range(99999) %}{% for c in s %}{% break %}{% endfor %}{% endfor %}";
+    let given = json!({"s": "x".repeat(100_000)});
+    assert_eq!(render(begun, given), Err(TOO_MUCH.to_owned()));
+    let given = json!({"s": "äbc", "list": ["one", "two"], "map": {"k": "v"}});
+    let body = "{{ s[0] }}{{ s[-1] }}{{ list[-1][1] }}{{ map['k'] }}{{ map[list[0]] is defined }}{% for c in s %}-{{ c }}{% endfor %}";
+    assert_eq!(render(body, given), Ok("äcwvFalse-ä-b-c".to_owned()));
 }
 
 #[test]

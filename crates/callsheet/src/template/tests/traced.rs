@@ -101,7 +101,7 @@ fn traces(text: &Traced) -> String {
 fn traced(body: &str) -> String {
     let given = json!({
         "title": " Fix it ", "task": {"title": "Go", "n": 3, "list": ["a", "b"]},
-        "found": [{"file": "a.rs", "line": 7}], "long": "one\ntwo\n", "ok": true, "rate": 1.5,
+        "found": [{"file": "a.rs", "line": 7}], "long": "one\ntwo\n", "ok": true, "rate": 1.5, "numbers": [4, 5],
     });
     traces(&rendered(body, given, false).unwrap().body)
 }

@@ -16,11 +16,13 @@ use crate::template::bounds::{argument, bounded, looked};
 pub(crate) type Rule = fn(&mut State<'_, '_>, &[Value]) -> Option<Vec<Text>>;
 
 pub(super) fn install(environment: &mut Environment<'static>) {
-    let mut add = |name: &'static str, filter: Value, rule: Rule| {
-        environment.add_filter(name, bounded(filter, looked, Some(rule)));
+    let mut add = |name: &'static str, filter: Value, rule: Option<Rule>| {
+        environment.add_filter(name, bounded(filter, looked, rule));
     };
-    add("first", Value::from_function(filters::first), first);
-    add("last", Value::from_function(filters::last), last);
+    add("first", Value::from_function(filters::first), Some(first));
+    add("last", Value::from_function(filters::last), Some(last));
+    add("int", Value::from_function(filters::int), None);
+    add("float", Value::from_function(filters::float), None);
 }
 
 /// Returns the rule of a filter of the engine.

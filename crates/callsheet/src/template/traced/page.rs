@@ -8,6 +8,7 @@ use super::behind::Behind;
 use super::scene::{Scene, ValueContext, begins_underline, underlines};
 use super::text::{Kind, Text};
 use crate::freetext::{on_one_line, strict, with_backslashes};
+use crate::prepare::OF_LINES;
 use crate::text::is_space;
 use crate::trace::{Traced, Transform};
 
@@ -35,7 +36,13 @@ impl Safety {
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         let first = path.split(['.', '[']).next().unwrap_or(path);
         match self {
-            Self::Safe { harmless, .. } if harmless.contains(&first) => Kind::Fit,
+            Self::Safe { harmless, .. } if harmless.contains(&first) => {
+                if OF_LINES.contains(&first) {
+                    Kind::FitLine
+                } else {
+                    Kind::Fit
+                }
+            }
             _ => Kind::Value,
         }
     }
@@ -234,6 +241,9 @@ impl Page {
             _ => {
                 let mut tags = self.safety.tags(&self.scene.open, text.text());
                 tags.retain(|at| !text.text()[..*at].ends_with('\\'));
+                if kind == Some(Kind::FitLine) && self.scene.head.is_empty() {
+                    tags.extend(strict::in_line("", 0, text.text()));
+                }
                 let row = self.scene.in_table() && !text.text().contains('\n');
                 self.without(Cow::Borrowed(text), tags, row)
             }

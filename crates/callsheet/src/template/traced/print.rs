@@ -92,11 +92,12 @@ fn print(
 
 fn plain(state: &mut State<'_, '_>, value: &Value, template: usize, site: usize) -> Arc<Text> {
     let mut text = text_of(state, value);
+    let name_of_field = field(state, (template, site), value);
     let rendering = Rendering::of(state);
-    let Some(Site::Print { path, names }) = rendering.site(template, site) else {
+    let Some(Site::Print { names, .. }) = rendering.site(template, site) else {
         return text;
     };
-    if let Some(name) = field(rendering, path, value) {
+    if let Some(name) = name_of_field {
         let kind = rendering.given.safety.kind_of(&name);
         let traced = rendering.given.traces.get(&name);
         if let Some(traced) = traced.filter(|traced| traced.text() == text.as_str()) {

@@ -394,19 +394,41 @@ pub(super) fn name(text: &mut Text, names: &str) {
     });
 }
 
-/// Returns the name of the field that a path leads to, if a value that is no text is what stands there.
-pub(super) fn field(rendering: &Rendering, path: &[String], value: &Value) -> Option<String> {
+/// Returns the name of the field that an expression prints, if a value that is no text is what stands there.
+pub(super) fn field(
+    state: &mut State<'_, '_>,
+    (template, site): (usize, usize),
+    value: &Value,
+) -> Option<String> {
     let scalar = matches!(
         value.kind(),
         ValueKind::Number | ValueKind::Bool | ValueKind::Plain
     );
-    if !scalar || path.is_empty() {
+    if !scalar {
         return None;
     }
-    let mut found = rendering.given.fields.clone();
-    for step in path {
-        found = found.get_attr(step).ok()?;
-    }
+    let given = Arc::clone(&Rendering::of(state).given);
+    let site = given.sources.get(template)?.sites().get(site)?;
+    let Site::Print { path, list, .. } = site else {
+        return None;
+    };
+    let follow = |from: Value, path: &[String]| {
+        path.iter()
+            .try_fold(from, |value, step| value.get_attr(step).ok())
+    };
+    let (found, name) = if list.is_empty() {
+        let name = (!path.is_empty()).then(|| path.join("."))?;
+        (follow(given.fields.clone(), path)?, name)
+    } else {
+        // Only the innermost loop can be asked where it is.
+        let nth = state.lookup("loop")?.get_attr("index0").ok()?.as_usize()?;
+        let item = follow(given.fields.clone(), list)?;
+        let within = path.get(1..).unwrap_or_default();
+        let found = follow(item.get_item_by_index(nth).ok()?, within)?;
+        let steps = within.iter().map(|step| format!(".{step}"));
+        let name = format!("{}[{nth}]{}", list.join("."), steps.collect::<String>());
+        (found, name)
+    };
     let same = found.kind() == value.kind() && found.to_string() == value.to_string();
-    same.then(|| format!("{}{}", rendering.given.prefix, path.join(".")))
+    same.then(|| format!("{}{name}", given.prefix))
 }

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Value,
     /// A value of a field in which every text, and every part of one, is fit for a line already.
     Fit,
+    /// The same, of one line: it begins no line of its own as anything else than text.
+    FitLine,
     /// A value that a filter made harmless for Markdown already.
     Harmless,
     /// A value that a filter made harmless for an attribute already.

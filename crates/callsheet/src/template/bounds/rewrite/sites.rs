@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::Error;
 use minijinja::machinery::Span;
-use minijinja::machinery::ast::{CallArg, Expr, Filter, Spanned};
+use minijinja::machinery::ast::{CallArg, Expr, Filter, ForLoop, Spanned};
 
 use super::Printer;
 use crate::template::traced::Text;
@@ -26,6 +26,8 @@ pub(crate) enum Site {
     Print {
         /// The path of the field, where it is nothing but one.
         path: Vec<String>,
+        /// The path of the list of which a loop has an item in the first step of the path; else nothing.
+        list: Vec<String>,
         /// The names that it asks for.
         names: Vec<String>,
     },
@@ -35,7 +37,28 @@ pub(crate) enum Site {
 pub(super) enum Found {
     /// A range of the body; a text with escapes in it has another form there.
     Own(Range<usize>, Option<String>),
-    Print(Vec<String>, Vec<String>),
+    Print(Vec<String>, Vec<String>, Vec<String>),
+}
+
+/// A loop over a field.
+pub(super) struct Turn {
+    variable: String,
+    list: Vec<String>,
+}
+
+impl Turn {
+    /// Returns a loop whose turns are as many as the items of a field.
+    pub(super) fn of(each: &ForLoop<'_>) -> Option<Self> {
+        let Expr::Var(variable) = &each.target else {
+            return None;
+        };
+        let mut list = Vec::new();
+        let plain = chain(&each.iter, &mut list) && each.filter_expr.is_none() && !each.recursive;
+        plain.then(|| Self {
+            variable: variable.id.to_owned(),
+            list,
+        })
+    }
 }
 
 /// Returns the places with their texts.
@@ -64,7 +87,7 @@ pub(super) fn sites(body: &Traced, found: Vec<Found>) -> Vec<Site> {
             let parts = [(0..range.len(), other)];
             own(text(&range).replaced(&parts, Transform::Converted))
         }
-        Found::Print(path, names) => Site::Print { path, names },
+        Found::Print(path, list, names) => Site::Print { path, list, names },
     };
     found.into_iter().map(site).collect()
 }
@@ -103,7 +126,10 @@ impl Printer<'_> {
         }
         let mut found = Vec::new();
         names(expr, &mut found);
-        let site = self.site(Found::Print(path, found));
+        let turn = self.turn.as_ref();
+        let turn = turn.filter(|turn| path.first() == Some(&turn.variable));
+        let list = turn.map_or_else(Vec::new, |turn| turn.list.clone());
+        let site = self.site(Found::Print(path, list, found));
         self.push(&format!("|callsheet.print({number}, {site})"));
     }
 
@@ -139,7 +165,7 @@ fn printed<'e, 's>(mut expr: &'e Expr<'s>) -> &'e Expr<'s> {
 }
 
 /// Adds the steps of a path if the expression is nothing else.
-fn chain(expr: &Expr<'_>, path: &mut Vec<String>) -> bool {
+pub(super) fn chain(expr: &Expr<'_>, path: &mut Vec<String>) -> bool {
     match expr {
         Expr::Var(var) => {
             path.push(var.id.to_owned());

@@ -3,7 +3,7 @@
 use minijinja::Error;
 use minijinja::machinery::ast::{Call, Expr, ForLoop, IfCond, Macro, Stmt};
 
-use super::{Level, Printer};
+use super::{Level, Printer, Turn};
 
 /// Begins to capture what is printed.
 const BEGIN: &str = "none|callsheet.begin";
@@ -83,13 +83,13 @@ impl Printer<'_> {
                     self.push(" required %}{% endblock %}");
                     return Ok(());
                 }
-                self.body(&block.body, "endblock")
+                self.body_apart(&block.body, "endblock")
             }
             Stmt::Macro(declared) => {
                 self.push("{% macro ");
                 self.push(declared.name);
                 self.parameters(declared)?;
-                self.body(&declared.body, "endmacro")
+                self.body_apart(&declared.body, "endmacro")
             }
             _ => self.capturing(statement),
         }
@@ -104,7 +104,7 @@ impl Printer<'_> {
                 self.parameters(&block.macro_decl)?;
                 self.push(" ");
                 self.call(&block.call.expr, &block.call.args)?;
-                self.body(&block.macro_decl.body, "endcall")?;
+                self.body_apart(&block.macro_decl.body, "endcall")?;
                 self.hook("none|callsheet.pass");
                 Ok(())
             }
@@ -198,7 +198,8 @@ impl Printer<'_> {
         self.push("{% for ");
         self.target(&each.target);
         self.push(" in ");
-        self.expression(&each.iter, Level::Or)?;
+        self.expression(&each.iter, Level::Filtered)?;
+        self.push("|callsheet.look");
         if let Some(filter) = &each.filter_expr {
             self.push(" if ");
             self.expression(filter, Level::Condition)?;
@@ -207,7 +208,9 @@ impl Printer<'_> {
             self.push(" recursive");
         }
         self.push(" %}");
+        let outer = std::mem::replace(&mut self.turn, Turn::of(each));
         self.all(&each.body)?;
+        self.turn = outer;
         if !each.else_body.is_empty() {
             self.push("{% else %}");
             self.all(&each.else_body)?;
@@ -261,6 +264,14 @@ impl Printer<'_> {
         self.push("{% ");
         self.push(end);
         self.push(" %}");
+        Ok(())
+    }
+
+    /// Does the same where the loop around it is not the one that runs.
+    fn body_apart(&mut self, statements: &[Stmt<'_>], end: &str) -> Result<(), Error> {
+        let outer = self.turn.take();
+        self.body(statements, end)?;
+        self.turn = outer;
         Ok(())
     }
 

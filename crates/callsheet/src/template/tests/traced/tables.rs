@@ -45,7 +45,28 @@ pub(super) const ORIGINS: &[(&str, &str)] = &[
     ),
     (
         "{% for x in found %}{{ x.file }}:{{ x.line }}{% endfor %}",
-        "`a.rs` input:vars.found[0].file, `:` t.md:4, `7` derived:x.line",
+        "`a.rs` input:vars.found[0].file, `:` t.md:4, `7` input:vars.found[0].line",
+    ),
+    (
+        "{% for n in numbers %}{{ n }};{% endfor %}",
+        "`4` input:vars.numbers[0], `;` t.md:4, `5` input:vars.numbers[1], `;` t.md:4",
+    ),
+    // Where the loop leaves items out, or another one runs, nobody can tell which item it is.
+    (
+        "{% for n in numbers if n > 4 %}{{ n }}{% endfor %}",
+        "`5` derived:n",
+    ),
+    (
+        "{% for x in found %}{% for n in numbers %}{{ x.line }}{{ n }}{% endfor %}{% endfor %}",
+        "`7` derived:x.line, `4` input:vars.numbers[0], `7` derived:x.line, `5` input:vars.numbers[1]",
+    ),
+    (
+        "{% for n in numbers %}{% set n = n + 1 %}{{ n }}{% endfor %}",
+        "`5` derived:n, `6` derived:n",
+    ),
+    (
+        "{% macro m(n) %}{{ n }}{% endmacro %}{% for n in numbers %}{{ m(n) }}{% endfor %}",
+        "`4` derived:n, `5` derived:n",
     ),
     (
         "{{ task.list|first }}{{ task.list|sort|last }}{{ task.list[-1] }}",
