@@ -49,7 +49,10 @@ fn a_prompt_is_sealed_as_it_was_composed() {
     assert_eq!(sealed["fingerprint"], composed["fingerprint"]);
     let id = sealed["id"].as_str().unwrap_or_default();
     let kept = served.get(&format!("/api/prompts/{id}/text"));
-    assert_eq!(kept.text(), composed["text"].as_str().unwrap_or_default());
+    assert_eq!(
+        kept.text(),
+        composed["system_prompt"].as_str().unwrap_or_default()
+    );
     let yaml = json!({"recipe": "layers", "yaml": "identity: {name: coder}\nrules: Be brief.\n"});
     let again = served.post("/api/prompts?byte_budget=5", &yaml).expect(201)["data"].clone();
     assert_eq!(again["omissions"][1]["reason"], "over-budget");

@@ -63,7 +63,7 @@ struct Violation(Value);
 enum Decided {
     /// What was decided
     #[response(status = 200)]
-    Once(Data<Violation>),
+    Once(#[to_schema] Data<Violation>),
     /// No such violation
     #[response(status = 404)]
     Missing(ErrorBody),

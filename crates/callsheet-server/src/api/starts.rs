@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
 enum Another {
     /// The new run, which is queued
     #[response(status = 201)]
-    Queued(Data<RunDocument>),
+    Queued(#[to_schema] Data<RunDocument>),
     /// No such run
     #[response(status = 404)]
     Missing(ErrorBody),
