@@ -12,6 +12,7 @@ fn what_agents_and_files_say_stays_text_on_every_page() {
     let stage = Stage::set();
     let Some(mut page) = stage.page() else { return };
     let run = plant(&stage);
+    assert_eq!(run["status"], "completed", "{}", run["reason"]);
     let prompt = run["prompt"].as_str().unwrap_or_default();
     let id = run["id"].as_str().unwrap_or_default();
     let mut paths: Vec<String> = stage.pages().into_iter().map(|(_, path)| path).collect();
@@ -54,7 +55,7 @@ fn plant(stage: &Stage) -> serde_json::Value {
         "steps": [
             {"say": EVIL},
             {"think": EVIL},
-            {"call": {"tool": "<script>window.owned=9</script>", "input": {"command": EVIL}, "output": EVIL, "exit_code": 1}},
+            {"call": {"tool": "<script>window.owned=9</script>", "input": {"command": EVIL}, "output": EVIL, "ok": false}},
             {"say": long},
             {"write": {"path": name, "text": EVIL}},
             {"write": {"path": format!("outside/{name}"), "text": format!("{EVIL}\n{long}\n")}},
