@@ -13,6 +13,7 @@ pub(super) fn add_to(templates: &mut Environment<'static>) {
     templates.add_filter("exact", |at: i64| written(at, "%Y-%m-%d %H:%M:%S UTC"));
     templates.add_filter("weekday", |at: i64| written(at, "%a %-d"));
     templates.add_filter("monthday", |at: i64| written(at, "%-d %b"));
+    templates.add_filter("shortdate", |at: i64| written(at, "%a %-d %b"));
     templates.add_filter("date", |at: i64| written(at, "%A, %-d %B"));
     templates.add_filter("day", |at: i64| written(at, "%a %-d %b, %H:%M"));
     templates.add_filter("iso", |at: i64| written(at, "%Y-%m-%dT%H:%M:%SZ"));

@@ -343,13 +343,30 @@ fn warnings(document: &Document) -> Vec<String> {
 
 /// Returns what is wrong with an input, and on which line.
 fn wrong(error: &ApiError, input: &str) -> Wrong {
-    let message = error.message().to_owned();
+    let message = error.message();
     Wrong {
-        line: line_of(&message, input),
+        line: line_of(message, input),
         hints: error.hint_texts(),
-        message: message
-            .strip_prefix("stdin: ")
-            .unwrap_or(&message)
-            .to_owned(),
+        message: without_place(message).to_owned(),
+    }
+}
+
+/// Leaves out where the program has read the input, and the line, which the page shows by itself.
+fn without_place(message: &str) -> &str {
+    let Some(rest) = message.strip_prefix("stdin:") else {
+        return message;
+    };
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    rest.trim_start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_place;
+
+    #[test]
+    fn a_message_does_not_repeat_its_place() {
+        let shown = ["stdin:12: malformed", "stdin: an object", "`a`: wrong"].map(without_place);
+        assert_eq!(shown, ["malformed", "an object", "`a`: wrong"]);
     }
 }
