@@ -40,6 +40,12 @@ fn what_agents_and_files_say_stays_text_on_every_page() {
     page.screenshot("hostile-attention");
     page.goto(&format!("/runs/{id}"));
     page.screenshot("hostile-run");
+    // What the agent says does not push the facts out of sight.
+    let is_seen = "(() => {
+        const edge = document.querySelector('.claims').closest('.sheet').getBoundingClientRect().right + 1;
+        return [...document.querySelectorAll('.claims td')].every((cell) => cell.getBoundingClientRect().right <= edge);
+    })()";
+    assert_eq!(page.eval(is_seen), true);
     page.goto("/nowhere/%3Cscript%3Ewindow.owned=6%3C%2Fscript%3E");
     assert_eq!(page.eval("window.owned === undefined"), true);
     page.forgive("status of 404");
