@@ -27,6 +27,13 @@ export function complain(element, error) {
   place(element).after(ribbon);
 }
 
+/** Shows why something could not be undone: where its action was, or, if that has left the page, on top of it. */
+function complainOf(element, error) {
+  const first = document.querySelector("main > *");
+  if (element.isConnected) complain(element, error);
+  else if (first) complain(first, error);
+}
+
 /** Takes away the error that stands behind an action. */
 function settle(element) {
   const next = place(element).nextElementSibling;
@@ -62,9 +69,12 @@ export async function act(element) {
   settle(element);
   try {
     const body = element.matches("form") ? values(element) : element.dataset.body;
+    let made = null;
     // Several addresses are asked one after the other; the first that refuses ends it.
-    for (const one of url.split(" ")) await ask(method, one, method === "GET" || method === "DELETE" ? null : body ?? "{}");
-    const back = undoUrl ? () => ask(undoMethod, undoUrl, undoBody ?? "{}").then(() => refresh()) : null;
+    for (const one of url.split(" ")) made = await ask(method, one, method === "GET" || method === "DELETE" ? null : body ?? "{}");
+    // What was made is undone by its id.
+    const undo = undoUrl?.replace("{id}", made?.id ?? "");
+    const back = undo ? () => ask(undoMethod, undo, undoBody ?? "{}").then(() => refresh(), (error) => complainOf(element, error)) : null;
     if (done) toast(done, back);
     follow(element);
     await refresh();

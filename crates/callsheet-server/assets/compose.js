@@ -1,5 +1,7 @@
 // Compose: the prompt as it would be, while its input is edited.
 
+import { complain } from "./act.js";
+import { Refused, ask } from "./api.js";
 import { toast } from "./toast.js";
 
 const root = document.querySelector(".composer");
@@ -9,6 +11,7 @@ const gutter = root.querySelector(".gut");
 const budget = document.getElementById("budget");
 const slide = document.getElementById("slide");
 const stale = root.querySelector("[data-stale]");
+const sealing = document.querySelector("[data-seal]");
 const KEPT = `callsheet.input.${recipe}`;
 
 /** So long after the last key the prompt is composed. */
@@ -92,6 +95,7 @@ function tell(message) {
 
 /** Shows what is wrong; the last result stays. */
 function refuse(answer) {
+  maySeal("The input has an error");
   const errors = answer.querySelector('[data-part="errors"]');
   wrongLine = Number(errors.dataset.line) || 0;
   part("errors").dataset.message = errors.dataset.message;
@@ -108,6 +112,7 @@ function refuse(answer) {
 }
 
 function show(answer) {
+  maySeal("");
   good = Date.now();
   wrongLine = 0;
   stale.hidden = true;
@@ -161,6 +166,35 @@ root.addEventListener("click", (event) => {
   if (link) { event.preventDefault(); toLine(Number(link.dataset.toLine)); }
 });
 
+// --- sealing ---
+
+/** Says why it cannot be sealed now; nothing where it can. */
+function maySeal(why) {
+  if (!sealing) return;
+  sealing.disabled = Boolean(why);
+  if (why) sealing.title = why;
+  else sealing.removeAttribute("title");
+}
+
+/** Keeps the prompt of what is typed, and goes to its page. */
+async function seal() {
+  if (!sealing || sealing.disabled || sealing.getAttribute("aria-busy")) return;
+  sealing.setAttribute("aria-busy", "true");
+  const limit = budget.value ? `?${unit === "bytes" ? "byte" : "token"}_budget=${Number(budget.value)}` : "";
+  try {
+    const sealed = await ask("POST", `/api/prompts${limit}`, { recipe, yaml: input.value.trim() ? input.value : "{}" });
+    location.assign(`/prompts/${sealed.id}`);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    error.hints.push("Nothing was sealed.");
+    complain(sealing, error);
+  } finally {
+    sealing.removeAttribute("aria-busy");
+  }
+}
+
+sealing?.addEventListener("click", seal);
+
 // --- keys ---
 
 function toLine(line) {
@@ -172,6 +206,10 @@ function toLine(line) {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    seal();
+  }
   if (event.key === "F8" && wrongLine) {
     event.preventDefault();
     toLine(wrongLine);
@@ -189,7 +227,7 @@ document.querySelector("[data-command]").addEventListener("click", async (event)
   const limit = budget.value ? ` --${unit === "bytes" ? "byte" : "token"}-budget ${budget.value}` : "";
   try {
     await navigator.clipboard.writeText(`${event.currentTarget.dataset.command}${limit}`);
-    toast("Copied. Save the input as input.yaml; --seal keeps the prompt");
+    toast("Copied. Save the input as input.yaml");
   } catch { tell("Your browser does not allow copying here."); }
 });
 

@@ -1,5 +1,7 @@
 // Dialogs: a question before what cannot be undone, and the frame of everything that floats.
 
+import { visible } from "./toast.js";
+
 /** Makes a dialog that closes with Escape or a click beside it. */
 export function dialog(label, kind) {
   const element = document.createElement("dialog");
@@ -16,7 +18,7 @@ export function confirm(question, yes) {
   return new Promise((resolve) => {
     const element = dialog(question, "floating ask");
     const text = document.createElement("p");
-    text.textContent = question;
+    text.textContent = visible(question);
     const acts = document.createElement("p");
     acts.className = "acts";
     const button = (words, kind, answer) => {

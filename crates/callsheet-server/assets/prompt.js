@@ -13,10 +13,13 @@ const scenes = () => [...script.querySelectorAll("details.scene")];
 
 // --- the text, as far as it is needed ---
 
-const text = windowed(script, (chunk) => {
-  const part = chunk.dataset.part ?? "lines";
-  return `/prompts/${id}/${part}?from=${chunk.dataset.from}&count=${chunk.dataset.lines}`;
-}, (chunk) => { if (white) show(chunk); mark(); });
+const bytes = script.querySelector(".hex");
+
+windowed(script, {
+  url: (chunk) => `/prompts/${id}/${chunk.dataset.part ?? "lines"}?from=${chunk.dataset.from}&count=${chunk.dataset.lines}`,
+  key: bytes ? `${id}.bytes` : id,
+  changed: (chunk) => { if (white) show(chunk); mark(); },
+});
 
 // --- white space ---
 

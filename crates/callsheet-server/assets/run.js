@@ -4,7 +4,7 @@ import { complain } from "./act.js";
 import { Refused, ask } from "./api.js";
 import { refresh } from "./live.js";
 import { morph } from "./morph.js";
-import { say, toast } from "./toast.js";
+import { say } from "./toast.js";
 import { windowed } from "./window.js";
 
 const id = document.querySelector("[data-run]").dataset.run;
@@ -19,14 +19,22 @@ const GATHER = 80;
 /** How many events a page of the stream has. */
 const PAGE = 200;
 
-const address = (from, count = PAGE) => `/runs/${id}/events?after=${from - 1}&count=${count}&show=${show}`;
-
-const stream = windowed(box, (chunk) => address(Number(chunk.dataset.from), chunk.dataset.lines), () => {}, 12);
-
-// --- following ---
-
 let following = false;
 let pulled = false;
+
+const address = (from, count = PAGE) => `/runs/${id}/events?after=${from - 1}&count=${count}&show=${show}`;
+
+const stream = windowed(box, {
+  url: (chunk) => address(Number(chunk.dataset.from), chunk.dataset.lines),
+  key: `${id}.${show}`,
+  // Whoever follows comes back to the end.
+  keeps: () => !following,
+  // What was asked for on the way to the end is larger or smaller than the room that was kept for it.
+  changed: () => { if (following) toEnd(); },
+  row: 12,
+});
+
+// --- following ---
 
 function toEnd() {
   pulled = true;
@@ -42,13 +50,19 @@ function setFollowing(on) {
 }
 
 follow.addEventListener("click", () => setFollowing(!following));
+// The end is where the last events are, and not where the room for them ends.
+box.addEventListener("keydown", (event) => {
+  if (event.key !== "End" || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  setFollowing(true);
+});
 let top = box.scrollTop;
 box.addEventListener("scroll", () => {
   // Whoever scrolls up wants to read.
   if (!pulled && following && box.scrollTop < top - 4) setFollowing(false);
   top = box.scrollTop;
 });
-setFollowing("goesOn" in sheet.dataset);
+if ("goesOn" in sheet.dataset && !stream.isBack) setFollowing(true);
 
 // --- what happens now ---
 
@@ -175,30 +189,6 @@ document.addEventListener("keydown", (event) => {
     const open = all.some((one) => !one.open);
     for (const one of all) one.open = open;
     event.preventDefault();
-  }
-});
-
-// --- decisions ---
-
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-all]");
-  if (!button || button.getAttribute("aria-busy")) return;
-  button.setAttribute("aria-busy", "true");
-  const word = button.dataset.all;
-  const pending = [...document.querySelectorAll('[data-violation][data-approval="pending"]')].map((row) => row.dataset.violation).filter(Boolean);
-  let done = 0;
-  try {
-    for (const violation of pending) {
-      await ask("POST", `/api/scope-violations/${violation}/${word}`, "{}");
-      done += 1;
-    }
-    toast(`${word === "approve" ? "Approved" : "Rejected"} ${done} changes`);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    complain(button.closest(".grp"), error);
-  } finally {
-    button.removeAttribute("aria-busy");
-    await refresh();
   }
 });
 

@@ -9,9 +9,17 @@ use rust_embed::RustEmbed;
 use crate::access::hex;
 use crate::error::ApiError;
 
+/// The icon.
+const ICON: &str = "mark.svg";
+
 #[derive(RustEmbed)]
 #[folder = "assets"]
 struct Assets;
+
+/// Answers with the icon of every page.
+pub(crate) async fn icon(headers: HeaderMap) -> Response {
+    asset(Path(ICON.to_owned()), headers).await
+}
 
 /// Answers with a file; a browser that has it already is told so.
 pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {

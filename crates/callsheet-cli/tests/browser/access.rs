@@ -44,7 +44,7 @@ fn a_token_to_read_shows_no_actions() {
         page.until("document.body.hasAttribute('data-read-only')");
         // What composes a preview keeps nothing.
         let acts = page.text(
-            "[...document.querySelectorAll('[data-url], main [data-do], [data-settings]')]
+            "[...document.querySelectorAll('[data-url], main [data-do], [data-settings], [data-seal], [data-again], [data-more]')]
                 .filter((e) => e.checkVisibility() && e.matches('button, form') && !e.disabled)
                 .map((e) => e.outerHTML.slice(0, 160)).join('\\n')",
         );

@@ -12,6 +12,7 @@ fn what_agents_and_files_say_stays_text_on_every_page() {
     let stage = Stage::set();
     let Some(mut page) = stage.page() else { return };
     let run = plant(&stage);
+    assert_eq!(run["status"], "completed", "{}", run["reason"]);
     let prompt = run["prompt"].as_str().unwrap_or_default();
     let id = run["id"].as_str().unwrap_or_default();
     let mut paths: Vec<String> = stage.pages().into_iter().map(|(_, path)| path).collect();
@@ -39,6 +40,12 @@ fn what_agents_and_files_say_stays_text_on_every_page() {
     page.screenshot("hostile-attention");
     page.goto(&format!("/runs/{id}"));
     page.screenshot("hostile-run");
+    // What the agent says does not push the facts out of sight.
+    let is_seen = "(() => {
+        const edge = document.querySelector('.claims').closest('.sheet').getBoundingClientRect().right + 1;
+        return [...document.querySelectorAll('.claims td')].every((cell) => cell.getBoundingClientRect().right <= edge);
+    })()";
+    assert_eq!(page.eval(is_seen), true);
     page.goto("/nowhere/%3Cscript%3Ewindow.owned=6%3C%2Fscript%3E");
     assert_eq!(page.eval("window.owned === undefined"), true);
     page.forgive("status of 404");
@@ -54,7 +61,7 @@ fn plant(stage: &Stage) -> serde_json::Value {
         "steps": [
             {"say": EVIL},
             {"think": EVIL},
-            {"call": {"tool": "<script>window.owned=9</script>", "input": {"command": EVIL}, "output": EVIL, "exit_code": 1}},
+            {"call": {"tool": "<script>window.owned=9</script>", "input": {"command": EVIL}, "output": EVIL, "ok": false}},
             {"say": long},
             {"write": {"path": name, "text": EVIL}},
             {"write": {"path": format!("outside/{name}"), "text": format!("{EVIL}\n{long}\n")}},

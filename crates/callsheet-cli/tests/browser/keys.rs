@@ -1,7 +1,7 @@
 //! Everything by the keyboard.
 
 use crate::page::Page;
-use crate::stage::{Stage, VIOLATES};
+use crate::stage::{LIVE, Stage, VIOLATES};
 
 #[test]
 fn places_are_two_keys_away() {
@@ -113,5 +113,5 @@ fn the_skip_link_is_the_first_stop() {
 /// Waits until the page listens to keys.
 #[track_caller]
 fn ready(page: &mut Page) {
-    page.until("document.querySelector('#link [data-word]')?.textContent === 'Live'");
+    page.until(LIVE);
 }

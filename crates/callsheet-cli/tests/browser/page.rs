@@ -24,6 +24,8 @@ pub(crate) struct Page {
     origin: String,
     /// What the page has complained about.
     troubles: Vec<String>,
+    /// What is dragged: the pointer has it, and the page has not got it yet.
+    dragged: Option<Value>,
     chromium: Chromium,
 }
 
@@ -41,6 +43,7 @@ impl Page {
             session: session["sessionId"].as_str().unwrap().to_owned(),
             origin: origin.to_owned(),
             troubles: Vec::new(),
+            dragged: None,
             chromium,
         };
         for domain in ["Page", "Runtime", "Log", "Network"] {
@@ -58,6 +61,9 @@ impl Page {
     fn try_to(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         let answer = self.wire.ask(Some(&self.session), method, params);
         for event in self.wire.events() {
+            if event["method"] == "Input.dragIntercepted" {
+                self.dragged = Some(event["params"]["data"].clone());
+            }
             if let Some(trouble) = trouble(&event, &self.origin) {
                 self.troubles.push(trouble);
             }
@@ -134,15 +140,58 @@ impl Page {
         panic!("never: {condition}\n{page:?}\n{:?}", self.troubles);
     }
 
+    /// Waits until an element can be seen, scrolls it into view and returns where the middle of it is.
+    #[track_caller]
+    fn middle(&mut self, selector: &str) -> Value {
+        let element = format!("document.querySelector({})", json!(selector));
+        self.until(&format!("{element}?.checkVisibility()"));
+        self.eval(&format!(
+            "(() => {{ const e = {element}; e.scrollIntoView({{block: 'center'}});
+              const b = e.getBoundingClientRect(); return {{x: b.x + b.width / 2, y: b.y + b.height / 2}}; }})()"
+        ))
+    }
+
+    /// Drags one element onto another with the mouse.
+    #[track_caller]
+    pub(crate) fn drag(&mut self, selector: &str, onto: &str) {
+        self.ask("Input.setInterceptDrags", &json!({"enabled": true}));
+        let from = self.middle(selector);
+        // Nothing may scroll any more: the other one is taken where it reaches the same height.
+        let to = self.eval(&format!(
+            "(() => {{ const b = document.querySelector({}).getBoundingClientRect(); return {{x: b.x + b.width / 2, y: {}}}; }})()",
+            json!(onto), from["y"]
+        ));
+        let mouse = |kind: &str, x: &Value, y: &Value| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1});
+        self.ask(
+            "Input.dispatchMouseEvent",
+            &mouse("mousePressed", &from["x"], &from["y"]),
+        );
+        let end = Instant::now() + PATIENCE;
+        let data = loop {
+            self.ask(
+                "Input.dispatchMouseEvent",
+                &mouse("mouseMoved", &to["x"], &to["y"]),
+            );
+            if let Some(data) = self.dragged.take() {
+                break data;
+            }
+            assert!(Instant::now() < end, "{selector} cannot be dragged");
+        };
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            let drag = json!({"type": kind, "x": to["x"], "y": to["y"], "data": data});
+            self.ask("Input.dispatchDragEvent", &drag);
+        }
+        self.ask(
+            "Input.dispatchMouseEvent",
+            &mouse("mouseReleased", &to["x"], &to["y"]),
+        );
+        self.ask("Input.setInterceptDrags", &json!({"enabled": false}));
+    }
+
     /// Waits until an element can be seen, scrolls it into view and clicks on the middle of it.
     #[track_caller]
     pub(crate) fn click(&mut self, selector: &str) {
-        let element = format!("document.querySelector({})", json!(selector));
-        self.until(&format!("{element}?.checkVisibility()"));
-        let at = self.eval(&format!(
-            "(() => {{ const e = {element}; e.scrollIntoView({{block: 'center'}});
-              const b = e.getBoundingClientRect(); return {{x: b.x + b.width / 2, y: b.y + b.height / 2}}; }})()"
-        ));
+        let at = self.middle(selector);
         for kind in ["mousePressed", "mouseReleased"] {
             let mouse = json!({"type": kind, "x": at["x"], "y": at["y"], "button": "left", "clickCount": 1});
             self.ask("Input.dispatchMouseEvent", &mouse);
@@ -167,6 +216,7 @@ impl Page {
             "Enter" => 13,
             "Escape" => 27,
             "Tab" => 9,
+            "End" => 35,
             "ArrowLeft" => 37,
             "ArrowUp" => 38,
             "ArrowRight" => 39,
@@ -286,7 +336,7 @@ fn trouble(event: &Value, origin: &str) -> Option<String> {
 }
 
 /// Returns the folder for screenshots.
-fn screenshots() -> PathBuf {
+pub(crate) fn screenshots() -> PathBuf {
     let tmp = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let folder = tmp.parent().unwrap().join("screenshots");
     std::fs::create_dir_all(&folder).unwrap();

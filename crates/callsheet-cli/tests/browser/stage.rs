@@ -55,6 +55,17 @@ impl Stage {
         self.project.path(FOLDER).join(path)
     }
 
+    /// Adds a runner that plays a script.
+    pub(crate) fn runner(&self, name: &str, script: &str) {
+        let settings = self.path("callsheet.toml");
+        let mut text = std::fs::read_to_string(&settings).unwrap();
+        text.push_str(&format!(
+            "\n[runners.{name}]\nadapter = \"scripted\"\nscript = \"{name}.toml\"\n"
+        ));
+        std::fs::write(settings, text).unwrap();
+        std::fs::write(self.path(&format!("{name}.toml")), script).unwrap();
+    }
+
     /// Opens the dashboard as somebody who has the token; none where there is no browser.
     pub(crate) fn page(&self) -> Option<Page> {
         let mut page = Page::open(&self.origin)?;
@@ -125,6 +136,9 @@ fn start(mut command: Command) -> (Child, Value) {
         Err(error) => panic!("{error}: {}", said.join().unwrap()),
     }
 }
+
+/// A condition that a page hears of what happens.
+pub(crate) const LIVE: &str = "document.querySelector('#link [data-word]')?.textContent === 'Live'";
 
 /// The story that waits for a person.
 pub(crate) const BLOCKED: &str = "2-2-share-the-list";

@@ -10,6 +10,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::Value;
+use tungstenite::client::IntoClientRequest as _;
+use tungstenite::http::HeaderName;
+use tungstenite::{Error, HandshakeError, Message, WebSocket};
 
 /// Far more than any answer needs; whoever waits longer waits for ever.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -223,11 +226,9 @@ fn event(block: &str) -> Option<Event> {
 }
 
 /// A WebSocket.
-pub(crate) struct Socket {
-    reader: BufReader<TcpStream>,
-}
+pub(crate) struct Socket(WebSocket<TcpStream>);
 
-/// A frame that a server sends.
+/// What a server sends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Frame {
     Text(String),
@@ -236,79 +237,50 @@ pub(crate) enum Frame {
 }
 
 impl Socket {
-    /// Opens one; the answer to the request comes back where it is refused.
+    /// Opens one; the status comes back where it is refused.
     pub(crate) fn open(address: &str, headers: &[(&str, &str)]) -> Result<Self, u16> {
-        let upgrade = [
-            ("Connection", "Upgrade"),
-            ("Upgrade", "websocket"),
-            ("Sec-WebSocket-Version", "13"),
-            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-        ];
-        let headers: Vec<(&str, &str)> = headers.iter().chain(&upgrade).copied().collect();
-        let mut reader = open(address, "GET", "/ws", &headers, b"");
-        match head(&mut reader).0 {
-            101 => Ok(Self { reader }),
-            status => Err(status),
+        let mut request = format!("ws://{address}/ws").into_client_request().unwrap();
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        match tungstenite::client(request, stream) {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(HandshakeError::Failure(Error::Http(response))) => Err(response.status().as_u16()),
+            Err(error) => panic!("{error}"),
         }
     }
 
     /// Sends a text.
     pub(crate) fn send(&mut self, text: &str) {
-        self.frame(1, text.as_bytes());
+        self.0.send(Message::text(text)).unwrap();
     }
 
-    fn frame(&mut self, kind: u8, bytes: &[u8]) {
-        // A client masks what it sends; a mask of zeros changes nothing.
-        let mut frame = vec![0x80 | kind];
-        match u16::try_from(bytes.len()).unwrap() {
-            length @ 0..126 => frame.push(0x80 | u8::try_from(length).unwrap()),
-            length => {
-                frame.push(0xfe);
-                frame.extend(length.to_be_bytes());
-            }
-        }
-        frame.extend([0; 4]);
-        frame.extend(bytes);
-        self.reader.get_mut().write_all(&frame).unwrap();
-    }
-
-    /// Waits for the next frame, and answers a ping where `answers` says so.
+    /// Waits for what comes next. A ping is answered with the next call.
     #[track_caller]
-    pub(crate) fn next_frame(&mut self, answers: bool) -> Frame {
-        let mut start = [0; 2];
-        if self.reader.read_exact(&mut start).is_err() {
-            return Frame::Close;
+    pub(crate) fn next_frame(&mut self) -> Frame {
+        match self.0.read() {
+            Ok(Message::Text(text)) => Frame::Text(text.to_string()),
+            Ok(Message::Ping(_)) => Frame::Ping,
+            Ok(Message::Close(_))
+            | Err(Error::ConnectionClosed | Error::Io(_) | Error::Protocol(_)) => Frame::Close,
+            other => panic!("{other:?}"),
         }
-        let mut length = u64::from(start[1]);
-        if length == 126 {
-            let mut bytes = [0; 2];
-            self.reader.read_exact(&mut bytes).unwrap();
-            length = u64::from(u16::from_be_bytes(bytes));
-        } else if length == 127 {
-            let mut bytes = [0; 8];
-            self.reader.read_exact(&mut bytes).unwrap();
-            length = u64::from_be_bytes(bytes);
-        }
-        let mut bytes = vec![0; usize::try_from(length).unwrap()];
-        self.reader.read_exact(&mut bytes).unwrap();
-        match start[0] & 0x0f {
-            1 => Frame::Text(String::from_utf8(bytes).unwrap()),
-            9 => {
-                if answers {
-                    self.frame(10, &bytes);
-                }
-                Frame::Ping
-            }
-            8 => Frame::Close,
-            kind => panic!("a frame of kind {kind}"),
-        }
+    }
+
+    /// Says nothing any more, and waits until the server hangs up.
+    #[track_caller]
+    pub(crate) fn fall_silent(mut self) {
+        self.0.get_mut().read_to_end(&mut Vec::new()).unwrap();
     }
 
     /// Waits for the next message.
     #[track_caller]
     pub(crate) fn next(&mut self) -> Value {
         loop {
-            match self.next_frame(true) {
+            match self.next_frame() {
                 Frame::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Frame::Ping => {}
                 Frame::Close => panic!("the server closed the socket"),

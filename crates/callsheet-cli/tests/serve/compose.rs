@@ -39,6 +39,40 @@ fn a_composition_is_the_prompt_and_nothing_is_kept() {
 }
 
 #[test]
+fn a_prompt_is_sealed_as_it_was_composed() {
+    let project = Project::new();
+    let served = Served::start(&project);
+    let input = json!({"identity": {"name": "coder"}, "rules": "Be brief."});
+    let composed = served.post("/api/compose/layers", &input).expect(200)["data"].clone();
+    let new = json!({"recipe": "layers", "input": input});
+    let sealed = served.post("/api/prompts", &new).expect(201)["data"].clone();
+    assert_eq!(sealed["fingerprint"], composed["fingerprint"]);
+    let id = sealed["id"].as_str().unwrap_or_default();
+    let kept = served.get(&format!("/api/prompts/{id}/text"));
+    assert_eq!(
+        kept.text(),
+        composed["system_prompt"].as_str().unwrap_or_default()
+    );
+    let yaml = json!({"recipe": "layers", "yaml": "identity: {name: coder}\nrules: Be brief.\n"});
+    let again = served.post("/api/prompts?byte_budget=5", &yaml).expect(201)["data"].clone();
+    assert_eq!(again["omissions"][1]["reason"], "over-budget");
+    let wrong = json!({"recipe": "layers", "input": {"identity": {"name": 3}}});
+    let error = served.post("/api/prompts", &wrong).expect(400)["error"].clone();
+    assert_eq!(error["details"]["field"], "identity.name");
+    for (new, status) in [
+        (json!({"recipe": "none", "input": {}}), 404),
+        (json!({"recipe": "layers"}), 400),
+        (json!({"recipe": "layers", "input": {}, "yaml": ""}), 400),
+    ] {
+        served.post("/api/prompts", &new).error(status);
+    }
+    assert_eq!(
+        served.get("/api/prompts").expect(200)["pagination"]["total"],
+        2
+    );
+}
+
+#[test]
 fn what_is_wrong_with_an_input_has_its_place() {
     let project = Project::new();
     let served = Served::start(&project);

@@ -48,7 +48,6 @@ struct Batches {
 #[utoipa::path(get, path = "/api/batches", tag = "sprint", params(Wanted),
     responses(
         (status = 200, description = "A page of batches", body = Batches),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn batches(
     State(server): State<Server>,
@@ -87,7 +86,6 @@ async fn batches_methods() -> (StatusCode, [(&'static str, &'static str); 3]) {
     responses(
         (status = 200, description = "The batch", body = BatchDetail),
         (status = 400, description = "Not the id of a batch", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such batch", body = ErrorBody),
     ))]
 async fn batch(

@@ -10,7 +10,7 @@ use callsheet_run::tasks::View;
 use callsheet_store::{Project, Run, RunState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -57,6 +57,21 @@ struct Check(Value);
 #[schema(value_type = Object)]
 struct Violation(Value);
 
+/// What comes of a decision about a change outside of a scope.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "it describes what is answered")]
+enum Decided {
+    /// What was decided
+    #[response(status = 200)]
+    Once(#[to_schema] Data<Violation>),
+    /// No such violation
+    #[response(status = 404)]
+    Missing(ErrorBody),
+    /// Somebody has decided already
+    #[response(status = 409)]
+    Twice(ErrorBody),
+}
+
 /// The proof of a run, in the shape `callsheet.proof/1`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(transparent)]
@@ -74,8 +89,6 @@ struct Merge(Value);
     params(("id" = String, Path, description = "The id of a run"), PageQuery),
     responses(
         (status = 200, description = "A page of checks", body = Many<Check>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn list_checks(
@@ -92,8 +105,6 @@ async fn list_checks(
     params(("id" = String, Path, description = "The id of a run"), PageQuery),
     responses(
         (status = 200, description = "A page of violations", body = Many<Violation>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn list_violations(
@@ -120,9 +131,6 @@ async fn list(server: &Server, id: &str, field: &str) -> Result<Vec<Value>, ApiE
     request_body(content = Option<Rerun>),
     responses(
         (status = 200, description = "The run with the new results, good or bad", body = Data<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
         (status = 409, description = "The run is not over", body = ErrorBody),
         (status = 412, description = "The run is not one of a task, or its worktree is not as it left it", body = ErrorBody),
@@ -150,14 +158,7 @@ async fn rerun_checks(
 
 /// Approves a change outside of the scope of a run
 #[utoipa::path(post, path = "/api/scope-violations/{id}/approve", tag = "checks",
-    params(("id" = String, Path, description = "The id of a violation")),
-    responses(
-        (status = 200, description = "What was decided", body = Data<Violation>),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such violation", body = ErrorBody),
-        (status = 409, description = "Somebody has decided already", body = ErrorBody),
-    ))]
+    params(("id" = String, Path, description = "The id of a violation")), responses(Decided))]
 async fn approve_violation(
     State(server): State<Server>,
     Path(id): Path<String>,
@@ -167,14 +168,7 @@ async fn approve_violation(
 
 /// Rejects a change outside of the scope of a run
 #[utoipa::path(post, path = "/api/scope-violations/{id}/reject", tag = "checks",
-    params(("id" = String, Path, description = "The id of a violation")),
-    responses(
-        (status = 200, description = "What was decided", body = Data<Violation>),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such violation", body = ErrorBody),
-        (status = 409, description = "Somebody has decided already", body = ErrorBody),
-    ))]
+    params(("id" = String, Path, description = "The id of a violation")), responses(Decided))]
 async fn reject_violation(
     State(server): State<Server>,
     Path(id): Path<String>,
@@ -210,7 +204,6 @@ async fn decide(server: &Server, how: &str, id: &str) -> Answer<Violation> {
     params(("id" = String, Path, description = "The id of a run that is over")),
     responses(
         (status = 200, description = "The proof", body = Data<Proof>),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run, or it is not over, or not one of a task", body = ErrorBody),
     ))]
 async fn show_proof(State(server): State<Server>, Path(id): Path<String>) -> Answer<Proof> {
@@ -244,8 +237,6 @@ async fn proof_of(server: &Server, project: Project, run: Run) -> Result<Value, 
     params(("id" = String, Path, description = "The id of a task")),
     responses(
         (status = 200, description = "The base has the result", body = Data<Merge>),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "There is a conflict, a failed check, a violation or nothing to merge", body = ErrorBody),
         (status = 412, description = "Local changes are in the way", body = ErrorBody),

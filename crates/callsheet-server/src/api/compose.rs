@@ -1,7 +1,8 @@
-//! Composing without keeping anything: what would an agent be told?
+//! Composing: what would an agent be told? Nothing is kept unless it is sealed.
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
+use axum::response::Response;
 use callsheet::inputs::Root;
 use callsheet::recipe::{self, Found, built_in_sample};
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,9 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::answer::{Answer, Data, Many, ManyAnswer, PageQuery, data};
+use crate::answer::{Answer, Data, Many, ManyAnswer, PageQuery, created, data};
 use crate::error::{ApiError, ErrorBody};
-use crate::extract::{Path, Query};
+use crate::extract::{Json, Path, Query};
 use crate::server::Server;
 
 /// How many bytes an input may have.
@@ -23,7 +24,9 @@ const SAMPLE: &str = "sample.yaml";
 
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    let compose = OpenApiRouter::new().routes(routes!(compose));
+    let compose = OpenApiRouter::new()
+        .routes(routes!(compose))
+        .routes(routes!(seal));
     OpenApiRouter::new()
         .merge(compose.layer(DefaultBodyLimit::max(MOST)))
         .routes(routes!(recipes))
@@ -72,7 +75,6 @@ struct Written {
     responses(
         (status = 200, description = "The document of the prompt: its text, sections, tokens and source map", body = Data<Value>),
         (status = 400, description = "What is wrong with the input; `details` has the field and the line where they are known", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such recipe", body = ErrorBody),
     ))]
 async fn compose(
@@ -83,7 +85,19 @@ async fn compose(
 ) -> Answer<Value> {
     found(&server, &recipe).await?;
     let input = input(&body)?;
+    let composed = asked(&server, &recipe, &limits, (&input, false)).await?;
+    Ok(data(composed))
+}
+
+/// Asks for a prompt, which is kept if that is wanted.
+async fn asked(
+    server: &Server,
+    recipe: &str,
+    limits: &Limits,
+    (input, is_kept): (&[u8], bool),
+) -> Result<Value, ApiError> {
     let mut args = vec!["compose".to_owned()];
+    args.extend(is_kept.then(|| "--seal".to_owned()));
     let budgets = [("byte", limits.byte_budget), ("token", limits.token_budget)];
     for (unit, budget) in budgets {
         args.extend(budget.map(|number| format!("--{unit}-budget={number}")));
@@ -98,10 +112,45 @@ async fn compose(
             .filter(|is| *is)
             .map(|_| "--redact".to_owned()),
     );
-    args.extend(["--input", "-", "--", &recipe].map(str::to_owned));
+    args.extend(["--input", "-", "--", recipe].map(str::to_owned));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let composed = server.program.ask(&args, Some(&input)).await;
-    Ok(data(composed.map_err(placed)?))
+    let composed = server.program.ask(&args, Some(input)).await;
+    composed.map_err(placed)
+}
+
+/// A prompt that is to be kept: a recipe, and its input as an object or as text.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewPrompt {
+    /// The name of the recipe.
+    recipe: String,
+    /// The input: an object with the fields of the recipe.
+    #[schema(value_type = Option<Object>)]
+    input: Option<Value>,
+    /// The input as YAML or JSON text, instead.
+    yaml: Option<String>,
+}
+
+/// Composes a prompt and seals it: it is kept, with everything that explains it and makes it again
+#[utoipa::path(post, path = "/api/prompts", tag = "compose", request_body = NewPrompt, params(Limits),
+    responses(
+        (status = 201, description = "The document of the prompt, with its `id`", body = Data<Value>),
+        (status = 400, description = "What is wrong with the input; `details` has the field and the line where they are known", body = ErrorBody),
+        (status = 404, description = "No such recipe", body = ErrorBody),
+    ))]
+async fn seal(
+    State(server): State<Server>,
+    Query(limits): Query<Limits>,
+    Json(new): Json<NewPrompt>,
+) -> Result<Response, ApiError> {
+    found(&server, &new.recipe).await?;
+    let input = match (new.input, new.yaml) {
+        (Some(input), None) => input.to_string(),
+        (None, Some(yaml)) => yaml,
+        _ => return Err(ApiError::validation("say `input` or `yaml`, one of them")),
+    };
+    let sealed = asked(&server, &new.recipe, &limits, (input.as_bytes(), true)).await?;
+    Ok(created(sealed))
 }
 
 /// Returns the text of an input: the whole body, or the text in it.
@@ -160,8 +209,6 @@ struct RecipeRow {
 #[utoipa::path(get, path = "/api/recipes", tag = "compose", params(PageQuery),
     responses(
         (status = 200, description = "The recipes", body = Many<RecipeRow>),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn recipes(
     State(server): State<Server>,
@@ -180,7 +227,6 @@ async fn recipes(
     responses(
         (status = 200, description = "The JSON Schema of its input", body = Data<Value>),
         (status = 400, description = "The recipe cannot be read", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such recipe", body = ErrorBody),
     ))]
 async fn schema(State(server): State<Server>, Path(name): Path<String>) -> Answer<Value> {
@@ -203,7 +249,6 @@ struct Sample {
     responses(
         (status = 200, description = "The sample", body = Data<Sample>),
         (status = 400, description = "The recipe cannot be read", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such recipe, or it has no sample", body = ErrorBody),
     ))]
 async fn sample(State(server): State<Server>, Path(name): Path<String>) -> Answer<Sample> {

@@ -67,7 +67,6 @@ struct Entry {
     responses(
         (status = 200, description = "The files", body = Data<Files>),
         (status = 400, description = "Something in the request is wrong, such as a path that leads out of the project", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project or directory", body = ErrorBody),
         (status = 409, description = "The project is not served here", body = ErrorBody),
     ))]

@@ -116,8 +116,6 @@ impl From<StoredRecord> for LogLine {
     params(("id" = String, Path, description = "The id of a run"), Wanted),
     responses(
         (status = 200, description = "A part of the log", body = Data<Log>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn show_log(

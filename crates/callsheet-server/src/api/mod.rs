@@ -5,6 +5,7 @@
 pub(crate) mod batches;
 mod checks;
 mod compose;
+mod dependencies;
 mod documents;
 mod files;
 mod logs;
@@ -17,6 +18,7 @@ mod runners;
 mod runs;
 mod settings;
 mod sprint_files;
+mod starts;
 mod stories;
 mod tasks;
 
@@ -65,7 +67,7 @@ pub(crate) fn completed(document: &Document) -> Value {
         let takes = |part: &str| operation.get(part).is_some();
         let mut errors = vec![("401", "No token")];
         if takes("parameters") || takes("requestBody") {
-            errors.push(("400", "The request is wrong"));
+            errors.push(("400", "Something in the request is wrong"));
         }
         if !matches!(method.as_str(), "get" | "head") {
             errors.push(("403", "The token may only read"));
@@ -92,6 +94,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(batches::routes())
         .merge(checks::routes())
         .merge(compose::routes())
+        .merge(dependencies::routes())
         .merge(files::routes())
         .merge(sprint_files::routes())
         .merge(logs::routes())
@@ -103,6 +106,7 @@ pub(crate) fn routes() -> OpenApiRouter<Server> {
         .merge(runners::routes())
         .merge(runs::routes())
         .merge(settings::routes())
+        .merge(starts::routes())
         .merge(stories::routes())
         .merge(tasks::routes())
 }

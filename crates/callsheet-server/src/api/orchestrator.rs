@@ -100,9 +100,6 @@ struct Stopping {
 #[utoipa::path(post, path = "/api/orchestrator/start", tag = "sprint", request_body = Option<Start>,
     responses(
         (status = 200, description = "The batch has begun", body = Started),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 409, description = "A batch is running already", body = ErrorBody),
         (status = 412, description = "Something that a batch needs is missing", body = ErrorBody),
     ))]
@@ -227,9 +224,6 @@ struct Stop {
 #[utoipa::path(post, path = "/api/orchestrator/stop", tag = "sprint", request_body = Option<Stop>,
     responses(
         (status = 200, description = "The batch stops", body = Stopping),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 409, description = "No batch is running", body = ErrorBody),
     ))]
 async fn stop(
@@ -268,7 +262,6 @@ async fn stop(
 #[utoipa::path(get, path = "/api/orchestrator/status", tag = "sprint",
     responses(
         (status = 200, description = "Where the sprint stands", body = SprintStatus),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn status(State(server): State<Server>) -> Result<Json<SprintStatus>, ApiError> {
     let is_started = server.program.is_going(SPRINT);
@@ -281,7 +274,6 @@ async fn status(State(server): State<Server>) -> Result<Json<SprintStatus>, ApiE
     responses(
         (status = 200, description = "The document of the board", body = Value),
         (status = 400, description = "The board cannot be read", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "The project has no board", body = ErrorBody),
     ))]
 async fn sprint_status(State(server): State<Server>) -> Result<Json<Value>, ApiError> {
@@ -294,7 +286,6 @@ async fn sprint_status(State(server): State<Server>) -> Result<Json<Value>, ApiE
 #[utoipa::path(get, path = "/api/orchestrator-status", tag = "sprint",
     responses(
         (status = 200, description = "The log; an empty one where there is none", body = Activities),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn activities(State(server): State<Server>) -> Result<Json<Activities>, ApiError> {
     let settings = server.settings()?;
@@ -372,9 +363,6 @@ struct StateSet {
     params(("key" = String, Path, description = "The key of a story, or its short id")),
     responses(
         (status = 200, description = "The status stands on the board", body = crate::answer::Data<StateSet>),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such story, or no board", body = ErrorBody),
         (status = 409, description = "The story would go back", body = ErrorBody),
     ))]

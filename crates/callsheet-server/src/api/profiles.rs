@@ -259,7 +259,6 @@ fn checked(name: &str) -> Result<&str, ApiError> {
     responses(
         (status = 200, description = "A page of profiles", body = Many<ProfileDocument>),
         (status = 400, description = "Something in the request or in the settings is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "The project is not served here", body = ErrorBody),
     ))]
@@ -287,9 +286,6 @@ async fn list_profiles(
     request_body = NewProfile,
     responses(
         (status = 201, description = "The profile", body = Data<ProfileDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "There is such a profile, or the project is not served here", body = ErrorBody),
         (status = 412, description = "The file cannot be written", body = ErrorBody),
@@ -322,7 +318,6 @@ async fn create_profile(
     responses(
         (status = 200, description = "The profile", body = Data<ProfileDocument>),
         (status = 400, description = "Something in the settings is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such profile", body = ErrorBody),
     ))]
 async fn show_profile(
@@ -340,9 +335,6 @@ async fn show_profile(
     request_body = ProfileChange,
     responses(
         (status = 200, description = "The profile as it is now", body = Data<ProfileDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such profile", body = ErrorBody),
         (status = 409, description = "The profile stands in `callsheet.toml`, or cannot be read", body = ErrorBody),
         (status = 412, description = "The file cannot be written", body = ErrorBody),
@@ -370,8 +362,6 @@ async fn change_profile(
     params(("id" = String, Path, description = "The name of a profile")),
     responses(
         (status = 204, description = "It is deleted"),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such profile", body = ErrorBody),
         (status = 409, description = "It is in use, or stands in `callsheet.toml`", body = ErrorBody),
         (status = 412, description = "The file cannot be deleted", body = ErrorBody),

@@ -50,8 +50,6 @@ struct ProjectChange {
 #[utoipa::path(get, path = "/api/projects", tag = "projects", params(PageQuery),
     responses(
         (status = 200, description = "A page of projects", body = Many<ProjectDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn list_projects(
     State(server): State<Server>,
@@ -66,9 +64,6 @@ async fn list_projects(
 /// Says how a project is made: by `callsheet init` in its directory, and not by a server of another one
 #[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject,
     responses(
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 409, description = "There is a project of this name", body = ErrorBody),
         (status = 412, description = "A project is made in its directory", body = ErrorBody),
     ))]
@@ -94,7 +89,6 @@ async fn create_project(
     params(("id" = String, Path, description = "The id of a project")),
     responses(
         (status = 200, description = "The project", body = Data<ProjectDocument>),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
 async fn show_project(
@@ -115,9 +109,6 @@ async fn show_project(
     request_body = ProjectChange,
     responses(
         (status = 200, description = "The project, which is so already", body = Data<ProjectDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "A project is never renamed, or it is not served here", body = ErrorBody),
         (status = 412, description = "The branch is set in the settings of the project", body = ErrorBody),
@@ -157,8 +148,6 @@ async fn change_project(
 #[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects",
     params(("id" = String, Path, description = "The id of a project")),
     responses(
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "A project is never removed from its store", body = ErrorBody),
     ))]
@@ -177,7 +166,6 @@ async fn remove_project(
     params(("id" = String, Path, description = "The id of a project")),
     responses(
         (status = 200, description = "What goes on", body = Data<Monitor>),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
 async fn monitor_project(State(server): State<Server>, Path(id): Path<String>) -> Answer<Monitor> {

@@ -103,8 +103,6 @@ struct Wanted {
 #[utoipa::path(get, path = "/api/prompts", tag = "prompts", params(Wanted),
     responses(
         (status = 200, description = "A page of prompts", body = Many<PromptRow>),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn prompts(
     State(server): State<Server>,
@@ -251,7 +249,6 @@ async fn any(server: &Server, id: &str) -> Result<SealedPrompt, ApiError> {
     responses(
         (status = 200, description = "The prompt", body = Data<PromptDetail>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn prompt(State(server): State<Server>, Path(id): Path<String>) -> Answer<PromptDetail> {
@@ -264,7 +261,6 @@ async fn prompt(State(server): State<Server>, Path(id): Path<String>) -> Answer<
     responses(
         (status = 200, description = "The bytes", content_type = "text/plain", body = String),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn text(State(server): State<Server>, Path(id): Path<String>) -> Result<Exact, ApiError> {
@@ -277,7 +273,6 @@ async fn text(State(server): State<Server>, Path(id): Path<String>) -> Result<Ex
     responses(
         (status = 200, description = "The manifest", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn manifest(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
@@ -290,7 +285,6 @@ async fn manifest(State(server): State<Server>, Path(id): Path<String>) -> Answe
     responses(
         (status = 200, description = "The source map", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn source_map(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
@@ -303,7 +297,6 @@ async fn source_map(State(server): State<Server>, Path(id): Path<String>) -> Ans
     responses(
         (status = 200, description = "The plan", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn cache(
@@ -323,7 +316,6 @@ async fn cache(
     responses(
         (status = 200, description = "What differs", body = Data<Value>),
         (status = 400, description = "An id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn diff(
@@ -351,7 +343,6 @@ struct Asked {
     responses(
         (status = 200, description = "The places; none where the text is not in the prompt", body = Data<Value>),
         (status = 400, description = "The request is wrong, or the prompt has no such byte", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such prompt", body = ErrorBody),
     ))]
 async fn why(
@@ -387,8 +378,6 @@ struct Words {
 #[utoipa::path(get, path = "/api/search", tag = "prompts", params(Words),
     responses(
         (status = 200, description = "What was found, and whether there is more", body = Data<Value>),
-        (status = 400, description = "The request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn search(State(server): State<Server>, Query(words): Query<Words>) -> Answer<Value> {
     let page = PageQuery {

@@ -30,7 +30,6 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
     responses(
         (status = 200, description = "The prompt", body = Data<PromptDetail>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_prompt(State(server): State<Server>, Path(id): Path<String>) -> Answer<PromptDetail> {
@@ -43,7 +42,6 @@ async fn run_prompt(State(server): State<Server>, Path(id): Path<String>) -> Ans
     responses(
         (status = 200, description = "The bytes", content_type = "text/plain", body = String),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_text(State(server): State<Server>, Path(id): Path<String>) -> Result<Exact, ApiError> {
@@ -56,7 +54,6 @@ async fn run_text(State(server): State<Server>, Path(id): Path<String>) -> Resul
     responses(
         (status = 200, description = "The manifest", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_manifest(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
@@ -69,7 +66,6 @@ async fn run_manifest(State(server): State<Server>, Path(id): Path<String>) -> A
     responses(
         (status = 200, description = "The source map", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_source_map(State(server): State<Server>, Path(id): Path<String>) -> Answer<Value> {
@@ -82,7 +78,6 @@ async fn run_source_map(State(server): State<Server>, Path(id): Path<String>) ->
     responses(
         (status = 200, description = "The plan", body = Data<Value>),
         (status = 400, description = "The id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_cache(
@@ -102,7 +97,6 @@ async fn run_cache(
     responses(
         (status = 200, description = "What differs", body = Data<Value>),
         (status = 400, description = "An id could mean several", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn run_diff(

@@ -113,7 +113,6 @@ impl Hold {
     responses(
         (status = 200, description = "A page of runners", body = Many<RunnerDocument>),
         (status = 400, description = "Something in the request or in the settings is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn list_runners(
     State(server): State<Server>,
@@ -170,7 +169,6 @@ fn described(
 #[utoipa::path(get, path = "/api/limits", tag = "runners",
     responses(
         (status = 200, description = "What waits", body = Data<Limits>),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn show_limits(State(server): State<Server>) -> Answer<Limits> {
     let now = now();

@@ -1,7 +1,6 @@
-//! Runs: lists, one of them, its events, and stopping, repeating and continuing it.
+//! Runs: lists, one of them, its events, and stopping it.
 
 use axum::extract::State;
-use axum::response::Response;
 use callsheet_store::{RunFilter, RunKind, RunState};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,11 +9,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::documents::{Next, Part, RunDocument};
-use super::tasks::Order;
 use crate::answer::{Answer, Data, Many, ManyAnswer, PageQuery, Pagination, data};
 use crate::error::{ApiError, ErrorBody};
-use crate::extract::{Json, Path, Query};
-use crate::once::{Key, Start, start};
+use crate::extract::{Path, Query};
 use crate::server::Server;
 use crate::view::run;
 
@@ -28,8 +25,6 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
         .routes(routes!(show_run))
         .routes(routes!(list_events_of_run))
         .routes(routes!(stop_run))
-        .routes(routes!(retry_run))
-        .routes(routes!(continue_run))
 }
 
 /// Which runs are asked for.
@@ -93,26 +88,10 @@ struct Since {
     limit: Option<usize>,
 }
 
-/// Who runs it once more, and what a person adds.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct Continuation {
-    /// What you add; it stands in the prompt word by word.
-    additional_input: String,
-    /// The name of an agent profile.
-    agent_profile_id: Option<String>,
-    /// The name of a runner.
-    runner: Option<String>,
-    /// The model, in the words of the agent's program.
-    model: Option<String>,
-}
-
 /// Lists the runs of the project that is served, the newest first
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(PageQuery, Wanted),
     responses(
         (status = 200, description = "A page of runs", body = Many<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn list_runs(
     State(server): State<Server>,
@@ -136,7 +115,6 @@ async fn list_runs(
     params(("id" = String, Path, description = "The id of a run")),
     responses(
         (status = 200, description = "The run", body = Data<RunDocument>),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn show_run(State(server): State<Server>, Path(id): Path<String>) -> Answer<RunDocument> {
@@ -150,8 +128,6 @@ async fn show_run(State(server): State<Server>, Path(id): Path<String>) -> Answe
     params(("id" = String, Path, description = "The id of a run"), Since),
     responses(
         (status = 200, description = "A part of the events", body = Part<Value>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
     ))]
 async fn list_events_of_run(
@@ -186,8 +162,6 @@ async fn list_events_of_run(
     params(("id" = String, Path, description = "The id of a run")),
     responses(
         (status = 200, description = "The run, which is over", body = Data<RunDocument>),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such run", body = ErrorBody),
         (status = 409, description = "The run is over already, or did not end in time", body = ErrorBody),
     ))]
@@ -202,88 +176,4 @@ async fn stop_run(State(server): State<Server>, Path(id): Path<String>) -> Answe
         .ask(&["stop", found.id.as_str()], None)
         .await?;
     Ok(data(RunDocument(document)))
-}
-
-/// Runs the task of a run again, with the facts of that run in the prompt
-#[utoipa::path(post, path = "/api/runs/{id}/retry", tag = "runs",
-    params(
-        ("id" = String, Path, description = "The id of a run that is over"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer and starts nothing twice"),
-    ),
-    request_body(content = Option<Order>),
-    responses(
-        (status = 201, description = "The new run, which is queued", body = Data<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-        (status = 409, description = "A run of the task is not over, or the task is done or cancelled", body = ErrorBody),
-        (status = 412, description = "The run is not one of a task, or the task waits for others", body = ErrorBody),
-    ))]
-async fn retry_run(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    key: Key,
-    order: Option<Json<Order>>,
-) -> Result<Response, ApiError> {
-    let order = order.unwrap_or_default().0;
-    again(&server, &id, key, (RunKind::Retry, &order, None)).await
-}
-
-/// Continues the task of a run with more input, with the facts of that run in the prompt
-#[utoipa::path(post, path = "/api/runs/{id}/continue", tag = "runs",
-    params(
-        ("id" = String, Path, description = "The id of a run that is over"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer and starts nothing twice"),
-    ),
-    request_body = Continuation,
-    responses(
-        (status = 201, description = "The new run, which is queued", body = Data<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such run", body = ErrorBody),
-        (status = 409, description = "A run of the task is not over, or the task is done or cancelled", body = ErrorBody),
-        (status = 412, description = "The run is not one of a task, or the task waits for others", body = ErrorBody),
-    ))]
-async fn continue_run(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    key: Key,
-    Json(more): Json<Continuation>,
-) -> Result<Response, ApiError> {
-    if more.additional_input.trim().is_empty() {
-        return Err(ApiError::validation("`additional_input` is empty"));
-    }
-    let order = Order {
-        agent_profile_id: more.agent_profile_id,
-        runner: more.runner,
-        model: more.model,
-    };
-    let input = Some(more.additional_input);
-    again(&server, &id, key, (RunKind::Continue, &order, input)).await
-}
-
-/// Queues another run after one that is over.
-async fn again(
-    server: &Server,
-    id: &str,
-    key: Key,
-    (kind, order, input): (RunKind, &Order, Option<String>),
-) -> Result<Response, ApiError> {
-    let before = run::find_own(server, id).await?;
-    let task = run::task_of(&before)?;
-    run::must_be_over(&before)?;
-    let mut args = vec![kind.as_str().to_owned(), before.id.to_string()];
-    // A text that began with `@` would name a file.
-    args.extend(input.as_ref().map(|_| "--input=@-".to_owned()));
-    args.extend(order.args()?);
-    let next = Start {
-        task,
-        kind,
-        parent: Some(before.id),
-        args,
-        input,
-    };
-    start(server, key, next).await
 }

@@ -150,7 +150,6 @@ impl From<&SiteSettings> for SprintSettings {
 #[utoipa::path(get, path = "/api/settings", tag = "settings",
     responses(
         (status = 200, description = "The settings", body = SprintSettings),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn sprint_settings(State(server): State<Server>) -> Result<Json<SprintSettings>, ApiError> {
     Ok(Json((&server.settings()?).into()))
@@ -163,8 +162,6 @@ async fn sprint_settings(State(server): State<Server>) -> Result<Json<SprintSett
     responses(
         (status = 200, description = "All settings, as they are now", body = SprintSettings),
         (status = 400, description = "What is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
     ))]
 async fn put_sprint_settings(
     State(server): State<Server>,
@@ -255,7 +252,6 @@ struct FileChange {
     responses(
         (status = 200, description = "The file", body = Data<SettingsFile>),
         (status = 400, description = "The file cannot be read", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
 async fn file(
@@ -276,7 +272,6 @@ async fn file(
     responses(
         (status = 200, description = "The file as it is now", body = Data<SettingsFile>),
         (status = 400, description = "What is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 403, description = "The token may only read, or the setting is changed in the file only", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 412, description = "The file has changed meanwhile", body = ErrorBody),

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use callsheet::inputs::Root;
+use utoipa::IntoResponses;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -46,7 +47,6 @@ fn file(bytes: Vec<u8>) -> File {
 #[utoipa::path(get, path = "/sprint-status.yaml", tag = "sprint",
     responses(
         (status = 200, description = "The file", content_type = "text/plain", body = String),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "The project has no board", body = ErrorBody),
     ))]
 async fn board(State(server): State<Server>) -> Result<File, ApiError> {
@@ -59,46 +59,43 @@ async fn board(State(server): State<Server>) -> Result<File, ApiError> {
     Ok(file(read.await?))
 }
 
+/// What comes of asking for a file beside the story files.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "it describes what is answered")]
+enum Beside {
+    /// The file
+    #[response(status = 200, content_type = "text/plain")]
+    There(String),
+    /// There is none
+    #[response(status = 404)]
+    Missing(ErrorBody),
+}
+
 /// Hands over the log that agents keep
-#[utoipa::path(get, path = "/orchestrator.md", tag = "sprint",
-    responses(
-        (status = 200, description = "The file", content_type = "text/plain", body = String),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "There is none", body = ErrorBody),
-    ))]
+#[utoipa::path(get, path = "/orchestrator.md", tag = "sprint", responses(Beside))]
 async fn log(State(server): State<Server>) -> Result<File, ApiError> {
     beside(&server, "orchestrator.md").await
 }
 
 /// Hands over the log that agents keep, as a table
-#[utoipa::path(get, path = "/orchestrator.csv", tag = "sprint",
-    responses(
-        (status = 200, description = "The file", content_type = "text/plain", body = String),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "There is none", body = ErrorBody),
-    ))]
+#[utoipa::path(get, path = "/orchestrator.csv", tag = "sprint", responses(Beside))]
 async fn log_table(State(server): State<Server>) -> Result<File, ApiError> {
     beside(&server, "orchestrator.csv").await
 }
 
 /// Hands over the sample of a log
-#[utoipa::path(get, path = "/orchestrator-sample.md", tag = "sprint",
-    responses(
-        (status = 200, description = "The file", content_type = "text/plain", body = String),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "There is none", body = ErrorBody),
-    ))]
+#[utoipa::path(
+    get,
+    path = "/orchestrator-sample.md",
+    tag = "sprint",
+    responses(Beside)
+)]
 async fn log_sample(State(server): State<Server>) -> Result<File, ApiError> {
     beside(&server, "orchestrator-sample.md").await
 }
 
 /// Hands over the table of a sprint
-#[utoipa::path(get, path = "/sprint-runner.csv", tag = "sprint",
-    responses(
-        (status = 200, description = "The file", content_type = "text/plain", body = String),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "There is none", body = ErrorBody),
-    ))]
+#[utoipa::path(get, path = "/sprint-runner.csv", tag = "sprint", responses(Beside))]
 async fn runner_table(State(server): State<Server>) -> Result<File, ApiError> {
     beside(&server, "sprint-runner.csv").await
 }

@@ -24,7 +24,6 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
 #[utoipa::path(get, path = "/story-descriptions.json", tag = "stories",
     responses(
         (status = 200, description = "The descriptions, by key", body = BTreeMap<String, String>),
-        (status = 401, description = "No token", body = ErrorBody),
     ))]
 async fn descriptions(
     State(server): State<Server>,
@@ -40,7 +39,6 @@ async fn descriptions(
     responses(
         (status = 200, description = "The story", body = Data<StoryDetail>),
         (status = 400, description = "The key could mean several stories", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such story, or no board", body = ErrorBody),
     ))]
 async fn story(State(server): State<Server>, Path(key): Path<String>) -> Answer<StoryDetail> {

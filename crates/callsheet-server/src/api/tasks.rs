@@ -1,25 +1,24 @@
-//! Tasks: what is to be done, what has to be done first, and their runs.
+//! Tasks: what is to be done, how that stands, and what can change about it.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use callsheet::task::TaskStatus;
 use callsheet_run::RunError;
 use callsheet_run::tasks::{self, TaskBody};
-use callsheet_store::{Id, RunKind, Task};
+use callsheet_store::{Id, Task};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::documents::{RunDocument, TaskDocument};
+use super::dependencies::set_dependency;
+use super::documents::TaskDocument;
 use crate::answer::{Answer, Data, Many, ManyAnswer, PageQuery, created, data};
 use crate::error::{ApiError, ErrorBody};
 use crate::extract::{Json, Path, Query};
-use crate::once::{Key, Start, start};
 use crate::server::Server;
-use crate::view::{run, task};
+use crate::view::task;
 
 /// The routes of this page of the interface.
 pub(super) fn routes() -> OpenApiRouter<Server> {
@@ -27,9 +26,6 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
         .routes(routes!(list_tasks, add_task))
         .routes(routes!(show_task, change_task))
         .routes(routes!(cancel_task))
-        .routes(routes!(add_dependency))
-        .routes(routes!(remove_dependency))
-        .routes(routes!(list_runs_of_task, start_run))
 }
 
 /// Which tasks are asked for.
@@ -87,53 +83,11 @@ struct TaskChange {
     cancelled: Option<bool>,
 }
 
-/// What has to be done first.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct Dependency {
-    /// The id of the other task.
-    depends_on_task_id: String,
-}
-
-/// Who runs a task: a profile or a runner, or the runner of the project.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Order {
-    /// The name of an agent profile.
-    pub(super) agent_profile_id: Option<String>,
-    /// The name of a runner.
-    pub(super) runner: Option<String>,
-    /// The model, in the words of the agent's program.
-    pub(super) model: Option<String>,
-}
-
-impl Order {
-    /// Returns the arguments that say so.
-    pub(super) fn args(&self) -> Result<Vec<String>, ApiError> {
-        if self.agent_profile_id.is_some() && self.runner.is_some() {
-            let why = "name an `agent_profile_id` or a `runner`, not both";
-            return Err(ApiError::validation(why));
-        }
-        let named = [
-            ("--profile", &self.agent_profile_id),
-            ("--runner", &self.runner),
-            ("--model", &self.model),
-        ];
-        let mut args = vec!["--queue".to_owned()];
-        for (flag, value) in named {
-            args.extend(value.iter().map(|value| format!("{flag}={value}")));
-        }
-        Ok(args)
-    }
-}
-
 /// Lists the tasks of a project, the newest first
 #[utoipa::path(get, path = "/api/projects/{id}/tasks", tag = "tasks",
     params(("id" = String, Path, description = "The id of a project"), PageQuery, Wanted),
     responses(
         (status = 200, description = "A page of tasks", body = Many<TaskDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
     ))]
 async fn list_tasks(
@@ -164,9 +118,6 @@ async fn list_tasks(
     request_body = NewTask,
     responses(
         (status = 201, description = "The task", body = Data<TaskDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such project", body = ErrorBody),
         (status = 409, description = "The project is not the one that is served", body = ErrorBody),
         (status = 412, description = "The project has no git repository", body = ErrorBody),
@@ -233,7 +184,6 @@ async fn add_task(
     params(("id" = String, Path, description = "The id of a task")),
     responses(
         (status = 200, description = "The task", body = Data<TaskDocument>),
-        (status = 401, description = "No token", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
     ))]
 async fn show_task(State(server): State<Server>, Path(id): Path<String>) -> Answer<TaskDocument> {
@@ -249,9 +199,6 @@ async fn show_task(State(server): State<Server>, Path(id): Path<String>) -> Answ
     request_body = TaskChange,
     responses(
         (status = 200, description = "The task as it is now", body = Data<TaskDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "A task never changes that way", body = ErrorBody),
     ))]
@@ -321,8 +268,6 @@ fn must_stay(found: &Task, change: &TaskChange) -> Result<(), ApiError> {
     params(("id" = String, Path, description = "The id of a task")),
     responses(
         (status = 200, description = "The task as it is now", body = Data<TaskDocument>),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
         (status = 404, description = "No such task", body = ErrorBody),
         (status = 409, description = "A run of the task is not over", body = ErrorBody),
     ))]
@@ -332,114 +277,8 @@ async fn cancel_task(State(server): State<Server>, Path(id): Path<String>) -> An
     document(&server, server.site.project.clone(), found.id).await
 }
 
-/// Makes a task wait for another one
-#[utoipa::path(post, path = "/api/tasks/{id}/dependencies", tag = "tasks",
-    params(("id" = String, Path, description = "The id of a task")),
-    request_body = Dependency,
-    responses(
-        (status = 201, description = "The task as it is now", body = Data<TaskDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such task", body = ErrorBody),
-        (status = 409, description = "It waits for it already, or that would close a cycle", body = ErrorBody),
-    ))]
-async fn add_dependency(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    Json(dependency): Json<Dependency>,
-) -> Result<Response, ApiError> {
-    let found = task::find_own(&server, &id).await?;
-    let on = task::find_own(&server, &dependency.depends_on_task_id).await?;
-    set_dependency(&server, found.id, on.id, false).await?;
-    let shown = document(&server, server.site.project.clone(), found.id).await?;
-    Ok(created(shown.0.data))
-}
-
-/// Makes a task no longer wait for another one
-#[utoipa::path(delete, path = "/api/tasks/{id}/dependencies/{dep}", tag = "tasks",
-    params(("id" = String, Path, description = "The id of a task"), ("dep" = String, Path, description = "The id of the other task")),
-    responses(
-        (status = 204, description = "It no longer waits for it"),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such task, or it does not wait for the other one", body = ErrorBody),
-        (status = 409, description = "The task is of a project that is not served", body = ErrorBody),
-    ))]
-async fn remove_dependency(
-    State(server): State<Server>,
-    Path((id, dep)): Path<(String, String)>,
-) -> Result<StatusCode, ApiError> {
-    let found = task::find_own(&server, &id).await?;
-    let on: Option<Id> = dep.parse().ok();
-    let on = on.filter(|on| found.depends.contains(on));
-    let on = on.ok_or_else(|| ApiError::not_found("dependency", &dep))?;
-    set_dependency(&server, found.id, on, true).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Lists the runs of a task, the newest first
-#[utoipa::path(get, path = "/api/tasks/{id}/runs", tag = "runs",
-    params(("id" = String, Path, description = "The id of a task"), PageQuery),
-    responses(
-        (status = 200, description = "A page of runs", body = Many<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 404, description = "No such task", body = ErrorBody),
-    ))]
-async fn list_runs_of_task(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    Query(page): Query<PageQuery>,
-) -> ManyAnswer<RunDocument> {
-    page.bounds()?;
-    let (project, found) = task::find(&server, &id).await?;
-    let store = &server.site.store;
-    let mut all = store.runs_of_task(&project, found.id).await?;
-    all.reverse();
-    let Many { data, pagination } = page.of(all)?;
-    let documents = run::documents(store, &project, &data).await?;
-    let data = documents.into_iter().map(RunDocument).collect();
-    Ok(axum::Json(Many { data, pagination }))
-}
-
-/// Starts a run of a task: it is queued, and a worker takes it
-#[utoipa::path(post, path = "/api/tasks/{id}/runs", tag = "runs",
-    params(
-        ("id" = String, Path, description = "The id of a task"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer and starts nothing twice"),
-    ),
-    request_body(content = Option<Order>),
-    responses(
-        (status = 201, description = "The run, which is queued", body = Data<RunDocument>),
-        (status = 400, description = "Something in the request is wrong", body = ErrorBody),
-        (status = 401, description = "No token", body = ErrorBody),
-        (status = 403, description = "The token may only read", body = ErrorBody),
-        (status = 404, description = "No such task", body = ErrorBody),
-        (status = 409, description = "The task is done or cancelled, or has a run that is not over", body = ErrorBody),
-        (status = 412, description = "The task waits for others, or has no write scope", body = ErrorBody),
-    ))]
-async fn start_run(
-    State(server): State<Server>,
-    Path(id): Path<String>,
-    key: Key,
-    order: Option<Json<Order>>,
-) -> Result<Response, ApiError> {
-    let found = task::find_own(&server, &id).await?;
-    let order = order.unwrap_or_default().0;
-    let mut args = vec!["run".to_owned(), found.id.to_string()];
-    args.extend(order.args()?);
-    let run = Start {
-        task: found.id,
-        kind: RunKind::First,
-        parent: None,
-        args,
-        input: None,
-    };
-    start(&server, key, run).await
-}
-
-async fn document(
+/// Returns a task as it is now.
+pub(super) async fn document(
     server: &Server,
     project: callsheet_store::Project,
     id: Id,
@@ -451,16 +290,6 @@ async fn document(
 async fn cancel_now(server: &Server, id: Id) -> Result<(), ApiError> {
     let args = ["task", "cancel", id.as_str()];
     server.program.ask(&args, None).await.map(|_| ())
-}
-
-/// Makes a task wait for another one, or no longer.
-async fn set_dependency(server: &Server, id: Id, on: Id, remove: bool) -> Result<(), ApiError> {
-    let on = format!("--on={on}");
-    let mut args = vec!["task", "depend", id.as_str(), &on];
-    args.extend(remove.then_some("--remove"));
-    let asked = server.program.ask(&args, None).await;
-    // Both ids were looked up: what is wrong now is what they would make.
-    asked.map(|_| ()).map_err(ApiError::into_conflict)
 }
 
 fn ids(names: &[String]) -> Result<Vec<Id>, ApiError> {

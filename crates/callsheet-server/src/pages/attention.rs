@@ -4,17 +4,17 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
-use callsheet_store::{BatchPage, RunPage, RunState, Wait};
+use callsheet_store::{RunPage, RunState};
 use serde::{Deserialize, Serialize};
 
-use super::{Frame, show};
+use super::show;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::server::Server;
 use crate::view::accounts::{self, Account};
 use crate::view::attention::{self, Waiting};
-use crate::view::batch::{BatchRow, History};
+use crate::view::batch::{BatchRow, History, newest_batch};
 use crate::view::decided::{self, Decision};
 use crate::view::line::{self, RunLine};
 use crate::view::schedule::{self, Dot};
@@ -73,13 +73,7 @@ async fn page(
         Ok(Query(wanted)) => gather(&server, &wanted).await,
         Err(error) => Err(error),
     };
-    match content {
-        Ok(content) => {
-            let frame = Frame::new("attention", "Attention", may);
-            server.page("attention.html", &frame, &content)
-        }
-        Err(error) => server.failed(may, &error),
-    }
+    server.answer("attention.html", ("attention", "Attention"), may, content)
 }
 
 async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
@@ -139,17 +133,8 @@ async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
 /// Returns the newest batch, and the runs that go on.
 async fn going(server: &Server) -> Result<(Option<BatchRow>, Vec<Going>), ApiError> {
     let newest = server.blocking(|site| {
-        let page = BatchPage {
-            offset: 0,
-            limit: 1,
-        };
-        let batch = site
-            .store
-            .batches(&site.project, page)
-            .wait()?
-            .batches
-            .pop();
-        let read = batch.map(|batch| History::read(&site.store, &site.project, batch));
+        let read =
+            newest_batch(site)?.map(|batch| History::read(&site.store, &site.project, batch));
         Ok(read.transpose()?.map(History::detail))
     });
     let batch = newest.await?;

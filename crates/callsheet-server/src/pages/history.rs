@@ -10,7 +10,7 @@ use callsheet_store::{Hit, HitPlace};
 use serde::{Deserialize, Serialize};
 
 use self::plot::{Bar, Grid, plot};
-use super::{Frame, show};
+use super::show;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::extract::Query;
@@ -74,6 +74,8 @@ struct Content {
     total: Spending,
     saved: i64,
     is_cut: bool,
+    /// How many runs are added up then.
+    most: usize,
     options: Options,
     days: Vec<Bar>,
     lines: Vec<Grid>,
@@ -135,13 +137,7 @@ async fn page(
         wanted.check()?;
         gather(&server, wanted).await
     };
-    match content.await {
-        Ok(content) => {
-            let frame = Frame::new("history", "History", may);
-            server.page("history.html", &frame, &content)
-        }
-        Err(error) => server.failed(may, &error),
-    }
+    server.answer("history.html", ("history", "History"), may, content.await)
 }
 
 impl Wanted {
@@ -247,6 +243,7 @@ async fn gather(server: &Server, wanted: Wanted) -> Result<Content, ApiError> {
         saved: spent_on_cache(&total),
         total,
         is_cut: period.is_cut,
+        most: spent::MOST,
         options,
         days,
         lines,

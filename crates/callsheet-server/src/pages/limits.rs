@@ -6,7 +6,7 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use serde::{Deserialize, Serialize};
 
-use super::{Frame, show};
+use super::show;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::extract::Query;
@@ -49,6 +49,8 @@ struct Content {
     rest: usize,
     by_day: Vec<Spending>,
     is_cut: bool,
+    /// How many runs are added up then.
+    most: usize,
 }
 
 #[derive(Serialize)]
@@ -66,14 +68,7 @@ async fn page(
         let Query(wanted) = wanted?;
         gather(&server, &wanted).await
     };
-    match content.await {
-        Ok(content) => server.page(
-            "limits.html",
-            &Frame::new("limits", "Limits", may),
-            &content,
-        ),
-        Err(error) => server.failed(may, &error),
-    }
+    server.answer("limits.html", ("limits", "Limits"), may, content.await)
 }
 
 async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
@@ -131,6 +126,7 @@ async fn gather(server: &Server, wanted: &Wanted) -> Result<Content, ApiError> {
         by_story: by_story.into_iter().take(STORIES).collect(),
         by_day,
         is_cut: period.is_cut,
+        most: spent::MOST,
         accounts,
         runners,
     })

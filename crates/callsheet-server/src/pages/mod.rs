@@ -14,10 +14,13 @@ mod story;
 
 pub(crate) use show::encoded;
 
+use std::io::Write as _;
+
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
 use axum::{Extension, Router};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
@@ -28,6 +31,9 @@ use crate::access::May;
 use crate::error::ApiError;
 use crate::server::Server;
 use crate::view::attention::{self as waiting, Counted};
+
+/// What is shown where a page cannot be drawn.
+const BROKEN: &str = include_str!("../../templates/broken.html");
 
 #[derive(RustEmbed)]
 #[folder = "templates"]
@@ -115,25 +121,56 @@ impl Pages {
         site: &str,
         frame: &Frame<'_>,
         content: &impl Serialize,
-    ) -> Result<String, ApiError> {
-        let failed = |error: minijinja::Error| ApiError::internal(format!("{error:#}"));
-        let template = self.templates.get_template(name).map_err(failed)?;
+    ) -> Result<String, minijinja::Error> {
+        let template = self.templates.get_template(name)?;
         let values = context! {
             project => site,
             frame => Serde(frame),
             now => show::now(),
             ..Serde(content)
         };
-        template.render(values).map_err(failed)
+        template.render(values)
+    }
+
+    /// Answers with a page; where it cannot be drawn, with one that says so and nothing of what went wrong inside.
+    fn page(
+        &self,
+        name: &str,
+        site: &str,
+        frame: &Frame<'_>,
+        content: &impl Serialize,
+    ) -> Response {
+        match self.render(name, site, frame, content) {
+            Ok(text) => Html(text).into_response(),
+            Err(error) => {
+                // Whoever runs the server sees why; nobody may be there to see it.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "error: page `{name}` cannot be drawn: {error}"
+                );
+                (StatusCode::INTERNAL_SERVER_ERROR, Html(BROKEN)).into_response()
+            }
+        }
     }
 }
 
 impl Server {
     /// Answers with a page.
     pub(crate) fn page(&self, name: &str, frame: &Frame<'_>, content: &impl Serialize) -> Response {
-        match self.pages.render(name, &self.site.name, frame, content) {
-            Ok(text) => Html(text).into_response(),
-            Err(error) => error.into_response(),
+        self.pages.page(name, &self.site.name, frame, content)
+    }
+
+    /// Answers with a page of this name and title in the bar, or with one that says why there is none.
+    pub(crate) fn answer(
+        &self,
+        name: &str,
+        (page, title): (&str, &str),
+        may: May,
+        content: Result<impl Serialize, ApiError>,
+    ) -> Response {
+        match content {
+            Ok(content) => self.page(name, &Frame::new(page, title, may), &content),
+            Err(error) => self.failed(may, &error),
         }
     }
 
@@ -141,7 +178,7 @@ impl Server {
     pub(crate) fn failed(&self, may: May, error: &ApiError) -> Response {
         let content = context_of(error);
         let frame = Frame::new("", "Error", may);
-        (error.status(), self.page("error.html", &frame, &content)).into_response()
+        with_status(error.status(), self.page("error.html", &frame, &content))
     }
 }
 
@@ -174,6 +211,8 @@ pub(crate) fn routes(server: &Server) -> Router<Server> {
     pages
         .layer(from_fn_with_state(server.clone(), around))
         .merge(find::routes())
+        // Browsers ask for it where a page cannot name its icon, such as beside raw text.
+        .route("/favicon.ico", get(crate::assets::icon))
 }
 
 /// Answers whoever may not come in, with a page that says how to.
@@ -182,11 +221,16 @@ pub(crate) fn refused(server: &Server, error: &ApiError) -> Response {
     // Whoever has no token learns nothing of the project.
     let page = server
         .pages
-        .render("refused.html", "", &frame, &context_of(error));
-    match page {
-        Ok(text) => (error.status(), Html(text)).into_response(),
-        Err(error) => error.into_response(),
+        .page("refused.html", "", &frame, &context_of(error));
+    with_status(error.status(), page)
+}
+
+/// Gives a page the status of the error that it tells of; that of a page that cannot be drawn stays.
+fn with_status(status: StatusCode, mut page: Response) -> Response {
+    if page.status() == StatusCode::OK {
+        *page.status_mut() = status;
     }
+    page
 }
 
 /// Answers a path that leads nowhere.
@@ -200,7 +244,28 @@ pub(crate) async fn unknown(
         return error.into_response();
     }
     let may = may.map_or(May::Read, |Extension(may)| may);
-    let mut response = server.failed(may, &error);
-    *response.status_mut() = StatusCode::NOT_FOUND;
-    response
+    server.failed(may, &error)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use axum::http::header::CONTENT_TYPE;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_that_cannot_be_drawn_says_nothing_of_the_inside() {
+        let pages = Pages::new();
+        let frame = Frame::new("runs", "Runs", May::Read);
+        // The templates of both ask for more than this.
+        for name in ["runs.html", "nothing.html"] {
+            let response = pages.page(name, "todo", &frame, &context! { runs => 3 });
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert_eq!(response.headers()[CONTENT_TYPE], "text/html; charset=utf-8");
+            let body = to_bytes(response.into_body(), usize::MAX).await;
+            assert_eq!(body.ok().as_deref(), Some(BROKEN.as_bytes()));
+        }
+        assert!(!BROKEN.contains("template"));
+    }
 }

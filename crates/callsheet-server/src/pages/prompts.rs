@@ -12,7 +12,6 @@ use axum::routing::get;
 use callsheet_store::{PromptFilter, SealedPrompt};
 use serde::{Deserialize, Serialize};
 
-use super::Frame;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::server::Server;
@@ -62,14 +61,8 @@ async fn list(
     Extension(may): Extension<May>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Response {
-    match listed(&server, wanted).await {
-        Ok(content) => server.page(
-            "prompts.html",
-            &Frame::new("prompts", "Prompts", may),
-            &content,
-        ),
-        Err(error) => server.failed(may, &error),
-    }
+    let content = listed(&server, wanted).await;
+    server.answer("prompts.html", ("prompts", "Prompts"), may, content)
 }
 
 /// Returns the parameters of a page, or says what is wrong with them.

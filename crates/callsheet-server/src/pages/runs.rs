@@ -10,7 +10,6 @@ use axum::routing::get;
 use callsheet_store::{RunPage, RunState};
 use serde::{Deserialize, Serialize};
 
-use super::Frame;
 use super::prompts::{given, query};
 use crate::access::May;
 use crate::error::ApiError;
@@ -44,10 +43,8 @@ async fn list(
     Extension(may): Extension<May>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Response {
-    match listed(&server, wanted).await {
-        Ok(content) => server.page("runs.html", &Frame::new("runs", "Runs", may), &content),
-        Err(error) => server.failed(may, &error),
-    }
+    let content = listed(&server, wanted).await;
+    server.answer("runs.html", ("runs", "Runs"), may, content)
 }
 
 async fn listed(

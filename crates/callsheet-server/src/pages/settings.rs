@@ -10,7 +10,6 @@ use callsheet::{Fingerprint, Reason};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Frame;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::server::Server;
@@ -272,13 +271,7 @@ async fn page(State(server): State<Server>, Extension(may): Extension<May>) -> R
     let gathered = server
         .blocking(move |site| gather(site, may, project))
         .await;
-    match gathered {
-        Ok(content) => {
-            let frame = Frame::new("settings", "Settings", may);
-            server.page("settings.html", &frame, &content)
-        }
-        Err(error) => server.failed(may, &error),
-    }
+    server.answer("settings.html", ("settings", "Settings"), may, gathered)
 }
 
 /// Reads the file. This blocks.

@@ -139,6 +139,13 @@ fn took(attempt: &StoryAttempt, runs: &[RunLine]) -> Took {
             before,
         });
     }
+    // That the agent came to its end is no success where it says that a person is needed.
+    if attempt.story.status == "blocked"
+        && let Some(last) = attempts.iter_mut().rfind(|one| !one.background)
+        && last.status == "completed"
+    {
+        (last.status, last.shape, last.tone) = ("blocked", "block", "fail-c");
+    }
     Took {
         batch: attempt.batch_id.clone(),
         status: attempt.story.status,

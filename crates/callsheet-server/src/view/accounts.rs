@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callsheet_run::account::{RUNNERS, SETTING, Standings};
+use callsheet_run::account::{RUNNERS, SETTING, Standing, Standings};
 use callsheet_store::{RunPage, StoredEvent};
 use serde::Serialize;
 use serde_json::Value;
@@ -41,6 +41,41 @@ pub(crate) struct Waits {
     /// Until when; nothing where it waits for a person.
     pub(crate) until: Option<i64>,
     pub(crate) times: u32,
+    /// The one word for it on every page, with its shape and its tone.
+    pub(crate) word: &'static str,
+    pub(crate) shape: &'static str,
+    pub(crate) tone: &'static str,
+}
+
+impl Waits {
+    fn of(standing: &Standing, setting: &str, now: i64) -> Self {
+        let closed = if setting == RUNNERS {
+            "paused"
+        } else {
+            "parked"
+        };
+        let (word, shape, tone) = match standing.until {
+            None => ("stopped", "block", "fail-c"),
+            Some(until) if until > now => (closed, "clock", "warn-c"),
+            // The next run shows whether it works again.
+            Some(_) => ("to be tried", "run", ""),
+        };
+        Self {
+            why: standing.why(),
+            class: standing.class.as_str(),
+            since: standing.since,
+            until: standing.until,
+            times: standing.times,
+            word,
+            shape,
+            tone,
+        }
+    }
+
+    /// Tells whether it keeps runs from starting.
+    pub(crate) fn is_closed(&self, now: i64) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
 }
 
 /// A usage window, as the CLI reported it last.
@@ -125,16 +160,10 @@ async fn standings(server: &Server, setting: &str) -> Result<BTreeMap<String, Wa
     let standings: Standings = stored
         .and_then(|value| serde_json::from_value(value).ok())
         .unwrap_or_default();
-    let waits = standings.into_iter().map(|(name, standing)| {
-        let waits = Waits {
-            why: standing.why(),
-            class: standing.class.as_str(),
-            since: standing.since,
-            until: standing.until,
-            times: standing.times,
-        };
-        (name, waits)
-    });
+    let now = crate::server::now();
+    let waits = standings
+        .into_iter()
+        .map(|(name, standing)| (name, Waits::of(&standing, setting, now)));
     Ok(waits.collect())
 }
 
@@ -158,5 +187,25 @@ impl Account {
             resets_at: resets_at.map(|at| at.saturating_mul(1000)),
             at: event.at,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_state_has_one_word() {
+        let word = |setting: &str, until: Value| {
+            let standing = json!({"class": "quota", "until": until, "since": 0, "times": 1});
+            let standing: Option<Standing> = serde_json::from_value(standing).ok();
+            standing.map(|standing| Waits::of(&standing, setting, 100).word)
+        };
+        assert_eq!(word(SETTING, Value::Null), Some("stopped"));
+        assert_eq!(word(SETTING, json!(101)), Some("parked"));
+        assert_eq!(word(RUNNERS, json!(101)), Some("paused"));
+        assert_eq!(word(SETTING, json!(100)), Some("to be tried"));
     }
 }

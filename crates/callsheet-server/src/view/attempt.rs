@@ -1,10 +1,11 @@
 //! A run in a line: what it is called, how it stands, what it took.
 
 use callsheet_run::document;
-use callsheet_store::{Id, Run, RunState};
+use callsheet_store::{Id, Run};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::line::{CheckMark, ending, marks, words};
 use crate::error::ApiError;
 use crate::server::Server;
 
@@ -32,17 +33,8 @@ pub(crate) struct Attempt {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost: Option<f64>,
     pub(crate) changed: Option<usize>,
-    pub(crate) lights: Vec<Light>,
+    pub(crate) lights: Vec<CheckMark>,
     pub(crate) violations: usize,
-}
-
-/// A check as a mark.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Light {
-    pub(crate) name: String,
-    pub(crate) status: String,
-    pub(crate) shape: &'static str,
-    pub(crate) tone: &'static str,
 }
 
 /// Returns runs as lists show them, with their documents.
@@ -71,7 +63,8 @@ impl Attempt {
             .collect();
         let phase =
             text("phase").map(|phase| phase.strip_prefix("sprint-").unwrap_or(&phase).to_owned());
-        let (verdict, shape, tone) = verdict(run, document);
+        let lights = marks(document);
+        let ending = ending(run, document, &lights);
         let usage = &document["usage"];
         let tokens = usage["input_tokens"].as_u64();
         let exit = document["exit_code"]
@@ -84,9 +77,9 @@ impl Attempt {
             id: run.id.to_string(),
             title: title(document, phase.as_deref(), &stories),
             state: run.state.as_str(),
-            verdict,
-            shape,
-            tone,
+            verdict: ending.word,
+            shape: ending.shape,
+            tone: ending.tone,
             exit: exit.or(signal),
             runner: text("runner").unwrap_or_default(),
             model: text("answered_by").or_else(|| text("model")),
@@ -103,7 +96,7 @@ impl Attempt {
             tokens: tokens.map(|input| input + usage["output_tokens"].as_u64().unwrap_or(0)),
             cost: usage["cost_usd"].as_f64(),
             changed: list("changed_files").map(Vec::len),
-            lights: list("checks").into_iter().flatten().map(light).collect(),
+            lights,
             violations: list("violations").map_or(0, Vec::len),
         }
     }
@@ -113,6 +106,7 @@ impl Attempt {
 fn title(document: &Value, phase: Option<&str>, stories: &[String]) -> String {
     let attempt = document["attempt"].as_u64().filter(|attempt| *attempt > 1);
     let attempt = attempt.map_or_else(String::new, |attempt| format!(", attempt {attempt}"));
+    let phase = phase.map(words);
     match (phase, stories) {
         (Some(phase), []) => format!("{phase}{attempt}"),
         (Some(phase), stories) => format!("{} {phase}{attempt}", stories.join(", ")),
@@ -131,42 +125,6 @@ fn title(document: &Value, phase: Option<&str>, stories: &[String]) -> String {
     }
 }
 
-/// Returns how a run stands: a word, the shape before it, and its colour.
-fn verdict(run: &Run, document: &Value) -> (String, &'static str, &'static str) {
-    let stopping = run.stop_requested_at.is_some();
-    match (run.state, document["status"].as_str()) {
-        (RunState::Queued, _) => ("queued".to_owned(), "wait", ""),
-        (RunState::Running, _) if stopping => ("stopping".to_owned(), "run", "pen-c"),
-        (RunState::Running, _) => ("running".to_owned(), "run", "pen-c"),
-        (_, Some("completed")) => ("completed".to_owned(), "pass", "pass-c"),
-        (_, Some("cancelled")) => ("cancelled".to_owned(), "stopped", ""),
-        (_, status) => {
-            let status = status.unwrap_or("finished");
-            let class = document["class"].as_str().filter(|class| *class != status);
-            let word =
-                class.map_or_else(|| status.to_owned(), |class| format!("{status}, {class}"));
-            (word, "fail", "fail-c")
-        }
-    }
-}
-
-/// Returns a check as a mark.
-pub(crate) fn light(check: &Value) -> Light {
-    let status = check["status"].as_str().unwrap_or("pending");
-    let (shape, tone) = match status {
-        "passed" => ("pass", "pass-c"),
-        "pending" => ("wait", "dim"),
-        "running" => ("run", "pen-c"),
-        _ => ("fail", "fail-c"),
-    };
-    Light {
-        name: check["name"].as_str().unwrap_or_default().to_owned(),
-        status: status.to_owned(),
-        shape,
-        tone,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -178,25 +136,12 @@ mod tests {
         let stories = ["2a-1".to_owned()];
         assert_eq!(
             title(&json!({"attempt": 2}), Some("dev-story"), &stories),
-            "2a-1 dev-story, attempt 2"
+            "2a-1 dev story, attempt 2"
         );
         assert_eq!(title(&json!({"attempt": 1}), Some("commit"), &[]), "commit");
         assert_eq!(
             title(&json!({"kind": "retry", "runner": "claude"}), None, &[]),
             "Retry with claude"
         );
-    }
-
-    #[test]
-    fn a_check_that_did_not_pass_is_red() {
-        assert_eq!(
-            light(&json!({"name": "lint", "status": "passed"})).tone,
-            "pass-c"
-        );
-        assert_eq!(
-            light(&json!({"name": "lint", "status": "timed_out"})).shape,
-            "fail"
-        );
-        assert_eq!(light(&json!({"name": "lint"})).status, "pending");
     }
 }

@@ -11,7 +11,7 @@ use callsheet_store::{BatchPage, RunState, Wait};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::accounts::{self, Account, Waits};
+use super::accounts::{self, Account};
 use super::batch::{BatchDetail, History};
 use super::changes::{self, DiffLine};
 use super::line::{self, CheckMark};
@@ -38,7 +38,7 @@ pub(crate) struct Counted(Mutex<Option<(i64, Instant, usize)>>);
 pub(crate) struct Waiting {
     /// What names it among all that waits.
     pub(crate) id: String,
-    /// `scope`, `rejected`, `check`, `failed`, `blocked`, `parked`, `paused`, `merge` or `sprint`.
+    /// `scope`, `rejected`, `check`, `failed`, `blocked`, `standing`, `merge` or `sprint`.
     pub(crate) kind: &'static str,
     pub(crate) word: &'static str,
     pub(crate) shape: &'static str,
@@ -95,12 +95,12 @@ pub(crate) async fn waiting(server: &Server) -> Result<Vec<Waiting>, ApiError> {
             Ok(found)
         })
         .await?;
-    let now = jiff::Timestamp::now().as_millisecond();
+    let now = crate::server::now();
     for account in accounts::accounts(server).await? {
-        found.extend(standing(&account, "parked", now));
+        found.extend(standing(&account, "account", now));
     }
     for runner in accounts::runners(server).await? {
-        found.extend(standing(&runner, "paused", now));
+        found.extend(standing(&runner, "runner", now));
     }
     found.sort_by_key(|one| one.since);
     Ok(found)
@@ -381,33 +381,20 @@ fn of_board(site: &Site, settings: &SiteSettings) -> Result<Vec<Waiting>, ApiErr
     Ok(found)
 }
 
-/// Returns an account or a runner that waits.
-fn standing(account: &Account, kind: &'static str, now: i64) -> Option<Waiting> {
-    let Waits {
-        why, since, until, ..
-    } = account.standing.as_ref()?;
-    let until = until.filter(|until| *until > now);
-    let word = match (kind, until) {
-        ("parked", None) => "Stopped",
-        ("parked", Some(_)) => "Parked",
-        _ => "Paused",
-    };
-    let what = if kind == "parked" {
-        "account"
-    } else {
-        "runner"
-    };
-    Some(Waiting {
+/// Returns an account or a runner that is closed; one that the next run tries needs nobody.
+fn standing(account: &Account, what: &str, now: i64) -> Option<Waiting> {
+    let waits = account.standing.as_ref()?;
+    waits.is_closed(now).then(|| Waiting {
         id: format!("{what}-{}", account.name),
-        kind,
-        word,
-        shape: "clock",
-        tone: if until.is_some() { "warn-c" } else { "fail-c" },
-        since: Some(*since),
+        kind: "standing",
+        word: waits.word,
+        shape: waits.shape,
+        tone: waits.tone,
+        since: Some(waits.since),
         title: format!("{what} {}", account.name),
         url: "/limits".to_owned(),
-        why: why.clone(),
-        until,
+        why: waits.why.clone(),
+        until: waits.until,
         ..Waiting::default()
     })
 }

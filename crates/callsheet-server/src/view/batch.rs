@@ -7,12 +7,13 @@ use callsheet::sprint::Status;
 use callsheet::sprint::machine::{Batch as State, Cycle, End, Input, Outcome, Story, Todo};
 use callsheet_run::sprint::is_running;
 use callsheet_store::{
-    Batch, BatchStatus, JournalEntry, Project, Run, Store, StoreError, StoredEvent, Wait,
+    Batch, BatchPage, BatchStatus, JournalEntry, Project, Run, Store, StoreError, StoredEvent, Wait,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
+use crate::site::Site;
 
 /// How many events a client of the WebSocket gets when it connects.
 const NEWEST: usize = 50;
@@ -346,6 +347,20 @@ pub(crate) fn state_of(batch: &Batch) -> &'static str {
         None if is_running(batch) => "running",
         None => "interrupted",
     }
+}
+
+/// Returns the newest batch, if there is one. This blocks.
+pub(crate) fn newest_batch(site: &Site) -> Result<Option<Batch>, ApiError> {
+    let page = BatchPage {
+        offset: 0,
+        limit: 1,
+    };
+    Ok(site
+        .store
+        .batches(&site.project, page)
+        .wait()?
+        .batches
+        .pop())
 }
 
 /// Returns the newest events of the batch that is open, the newest first.

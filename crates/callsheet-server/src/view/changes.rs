@@ -6,7 +6,7 @@ use std::time::Duration;
 use callsheet_run::{Bounds, Git};
 use serde::Serialize;
 
-use super::script::spell;
+use super::script::spell_line;
 
 /// What git may spend on one answer.
 const BOUNDS: Bounds = Bounds {
@@ -111,7 +111,7 @@ fn put(change: &mut Change, kind: &'static str, number: usize, text: &str) {
         return;
     }
     let mut html = String::new();
-    spell(&mut html, text);
+    spell_line(&mut html, text);
     change.lines.push(DiffLine { kind, number, html });
 }
 

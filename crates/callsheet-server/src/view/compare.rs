@@ -6,7 +6,7 @@ use serde::Serialize;
 use similar::{Algorithm, ChangeTag, TextDiff, capture_diff_slices};
 
 use super::prompt::{Entry, Opened};
-use super::script::spell;
+use super::script::spell_line;
 
 /// How many equal lines stand around a change.
 const CONTEXT: usize = 3;
@@ -219,7 +219,7 @@ pub(crate) fn beside(old: &str, new: &str) -> Vec<Beside> {
 
 fn line_html(line: &str) -> String {
     let mut html = String::new();
-    spell(&mut html, line.strip_suffix('\n').unwrap_or(line));
+    spell_line(&mut html, line.strip_suffix('\n').unwrap_or(line));
     html
 }
 

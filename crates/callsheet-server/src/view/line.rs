@@ -60,13 +60,15 @@ pub(crate) struct Ending {
 }
 
 /// A check as a shape with a name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct CheckMark {
     pub(crate) name: String,
     pub(crate) status: String,
     pub(crate) shape: &'static str,
     pub(crate) tone: &'static str,
     pub(crate) exit_code: Option<i64>,
+    /// Whether a run whose check fails has failed.
+    pub(crate) required: bool,
 }
 
 /// Tokens of a run, in three parts that are apart.
@@ -112,10 +114,6 @@ pub(crate) fn line(run: &Run, document: &Value, title: Option<String>) -> RunLin
     let text = |name: &str| document[name].as_str().map(str::to_owned);
     let checks = marks(document);
     let violations = array(&document["violations"]);
-    let pending = violations
-        .iter()
-        .filter(|one| !matches!(one["approval"].as_str(), Some("approved" | "rejected")))
-        .count();
     let now = jiff::Timestamp::now().as_millisecond();
     let phase = match text("phase") {
         Some(phase) => words(phase.strip_prefix("sprint-").unwrap_or(&phase)),
@@ -140,10 +138,10 @@ pub(crate) fn line(run: &Run, document: &Value, title: Option<String>) -> RunLin
         model: text("answered_by").or_else(|| text("model")),
         account: text("account"),
         state: run.state.as_str(),
-        ending: ending(run, document, &checks, pending),
+        ending: ending(run, document, &checks),
         checks,
         violations: violations.len(),
-        pending,
+        pending: pending(document),
         changed: document["changed_files"].as_array().map(Vec::len),
         queued_at: run.queued_at,
         started_at: run.started_at,
@@ -185,55 +183,79 @@ fn tokens(usage: &Value) -> Option<Tokens> {
 
 /// Returns the checks of a run as shapes.
 pub(crate) fn marks(document: &Value) -> Vec<CheckMark> {
-    let checks = array(&document["checks"]).iter().map(|check| {
-        let status = check["status"].as_str().unwrap_or("pending");
-        let (shape, tone) = match status {
-            "passed" => ("pass", "pass-c"),
-            "failed" => ("fail", "fail-c"),
-            "running" => ("run", "pen-c"),
-            _ => ("wait", "dim"),
-        };
-        CheckMark {
-            name: check["name"].as_str().unwrap_or_default().to_owned(),
-            status: words(&status.replace('_', "-")),
-            shape,
-            tone,
-            exit_code: check["exit_code"].as_i64(),
-        }
-    });
-    checks.collect()
+    array(&document["checks"]).iter().map(mark).collect()
 }
 
-fn ending(run: &Run, document: &Value, checks: &[CheckMark], pending: usize) -> Ending {
-    let of = |sort, shape, tone, word: &str| Ending {
+/// Returns a check as a shape.
+pub(crate) fn mark(check: &Value) -> CheckMark {
+    let status = check["status"].as_str().unwrap_or("pending");
+    let (shape, tone) = match status {
+        "passed" => ("pass", "pass-c"),
+        "pending" => ("wait", "dim"),
+        "running" => ("run", "pen-c"),
+        _ => ("fail", "fail-c"),
+    };
+    CheckMark {
+        name: check["name"].as_str().unwrap_or_default().to_owned(),
+        status: status.to_owned(),
         shape,
         tone,
-        word: word.to_owned(),
-        sort,
-    };
-    match run.state {
-        RunState::Queued => return of("running", "wait", "dim", "queued"),
-        RunState::Running if run.stop_requested_at.is_some() => {
-            return of("running", "run", "pen-c", "stopping");
-        }
-        RunState::Running => return of("running", "run", "pen-c", "running"),
-        RunState::Finished => {}
+        exit_code: check["exit_code"].as_i64(),
+        required: check["required"] != false,
     }
+}
+
+/// Counts the changes out of scope that nobody has decided about.
+fn pending(document: &Value) -> usize {
+    let is_pending =
+        |one: &&Value| !matches!(one["approval"].as_str(), Some("approved" | "rejected"));
+    array(&document["violations"])
+        .iter()
+        .filter(is_pending)
+        .count()
+}
+
+/// Returns how a run ended: the one verdict that every page shows.
+pub(crate) fn ending(run: &Run, document: &Value, checks: &[CheckMark]) -> Ending {
+    match run.state {
+        RunState::Queued => of("running", "wait", "dim", "queued"),
+        RunState::Running if run.stop_requested_at.is_some() => {
+            of("running", "run", "pen-c", "stopping")
+        }
+        RunState::Running => of("running", "run", "pen-c", "running"),
+        RunState::Finished => ended(document, checks),
+    }
+}
+
+fn of(sort: &'static str, shape: &'static str, tone: &'static str, word: &str) -> Ending {
+    let word = word.to_owned();
+    Ending {
+        shape,
+        tone,
+        word,
+        sort,
+    }
+}
+
+/// Returns how a run ended that is over.
+fn ended(document: &Value, checks: &[CheckMark]) -> Ending {
     let class = document["class"].as_str().unwrap_or_default();
     match document["status"].as_str() {
         Some("cancelled") => of("cancelled", "stopped", "dim", "cancelled"),
         Some("completed") => {
-            if let Some(check) = checks.iter().find(|check| check.status == "failed") {
+            let failed = |check: &&CheckMark| check.required && check.status == "failed";
+            if let Some(check) = checks.iter().find(failed) {
                 let word = format!("failed: {}", check.name);
                 return of("failed", "fail", "fail-c", &word);
             }
-            if pending > 0 {
+            if pending(document) > 0 {
                 return of("scope", "flag", "fail-c", "out of scope");
             }
-            let word = if checks.is_empty() {
-                "completed"
-            } else {
+            let passed = |check: &CheckMark| check.status == "passed";
+            let word = if !checks.is_empty() && checks.iter().all(passed) {
                 "passed"
+            } else {
+                "completed"
             };
             of("passed", "pass", "ok", word)
         }
@@ -269,5 +291,27 @@ mod tests {
         assert_eq!(of(100, 60), Some(105));
         assert_eq!(of(40, 60), Some(105));
         assert_eq!(tokens(&Value::Null), None);
+    }
+
+    #[test]
+    fn only_a_required_check_makes_a_run_fail() {
+        let word = |required: bool, status: &str| {
+            let checks = json!([{"name": "lint", "status": status, "required": required}]);
+            let document = json!({"status": "completed", "checks": checks});
+            let ending = ended(&document, &marks(&document));
+            (ending.sort, ending.word)
+        };
+        assert_eq!(word(true, "failed"), ("failed", "failed: lint".to_owned()));
+        assert_eq!(word(false, "failed"), ("passed", "completed".to_owned()));
+        assert_eq!(word(true, "passed"), ("passed", "passed".to_owned()));
+        assert_eq!(word(true, "pending"), ("passed", "completed".to_owned()));
+    }
+
+    #[test]
+    fn a_check_that_did_not_pass_is_red() {
+        let of = |check: Value| (mark(&check).shape, mark(&check).tone);
+        assert_eq!(of(json!({"status": "passed"})), ("pass", "pass-c"));
+        assert_eq!(of(json!({"status": "failed"})), ("fail", "fail-c"));
+        assert_eq!(of(json!({})), ("wait", "dim"));
     }
 }

@@ -7,8 +7,8 @@ use callsheet_store::{EventFilter, Run, RunState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::attempt::{Light, light};
 use super::changes::{Change, between};
+use super::line::{CheckMark, mark};
 use super::takes::Take;
 use crate::error::ApiError;
 use crate::server::Server;
@@ -56,14 +56,12 @@ pub(crate) struct File {
 /// A check and what came of it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Check {
-    pub(crate) light: Light,
+    pub(crate) light: CheckMark,
     /// The end of what it printed.
     pub(crate) output: Option<String>,
-    pub(crate) exit: Option<i64>,
     pub(crate) took: Option<i64>,
     pub(crate) tree: Option<String>,
     pub(crate) reason: Option<String>,
-    pub(crate) required: bool,
 }
 
 /// What else is known of a run.
@@ -384,13 +382,11 @@ pub(crate) fn scope(document: &Value) -> Vec<String> {
 pub(crate) fn check(check: &Value) -> Check {
     let text = |field: &str| check[field].as_str().map(str::to_owned);
     Check {
-        light: light(check),
+        light: mark(check),
         output: text("output").filter(|output| !output.trim().is_empty()),
-        exit: check["exit_code"].as_i64(),
         took: check["took_ms"].as_i64(),
         tree: text("tree"),
         reason: text("reason"),
-        required: check["required"] != false,
     }
 }
 

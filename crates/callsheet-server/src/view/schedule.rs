@@ -106,7 +106,9 @@ fn schedule(cycle: u32, stories: &[&StoryRow], is_running: bool) -> Schedule {
         let cells: Vec<Cell> = (0..stories.len())
             .map(|row| {
                 let is_past = last[row] > at || is_over || stories[row].ended_at.is_some();
-                cell(at + 1, &of[row], is_past)
+                let cell = cell(at + 1, &of[row], is_past);
+                let is_end = stories[row].status == "blocked" && last[row] == at;
+                if is_end { cell.blocked() } else { cell }
             })
             .collect();
         let is_joint = cells.len() > 1
@@ -140,6 +142,20 @@ fn mine<'s>(story: &'s StoryRow, phase: &str) -> Vec<&'s CommandRow> {
 fn reached(story: &StoryRow) -> usize {
     let has = |(phase, _): &(&str, &str)| !mine(story, phase).is_empty();
     COLUMNS.iter().rposition(has).unwrap_or(0)
+}
+
+impl Cell {
+    /// Takes it for the phase at which a story was blocked: that its agent came to its end is no success.
+    fn blocked(self) -> Self {
+        if self.state != "done" {
+            return self;
+        }
+        Self {
+            state: "failed",
+            note: "blocked",
+            ..self
+        }
+    }
 }
 
 fn cell(column: usize, commands: &[&CommandRow], is_past: bool) -> Cell {
@@ -235,4 +251,21 @@ pub(crate) fn dots(schedules: &[Schedule], key: &str) -> Vec<Dot> {
         Dot { name, class, word }
     });
     dots.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_phase_at_which_a_story_is_blocked_is_no_success() {
+        let cell = |state: &'static str| Cell {
+            state,
+            note: "completed",
+            ..Cell::default()
+        };
+        let of = |state| (cell(state).blocked().state, cell(state).blocked().note);
+        assert_eq!(of("done"), ("failed", "blocked"));
+        assert_eq!(of("now"), ("now", "completed"));
+    }
 }

@@ -11,6 +11,9 @@ use super::prompt::Entry;
 /// How many rows are asked for at once.
 pub(crate) const CHUNK: usize = 200;
 
+/// How many bytes of a line of a difference are shown.
+const LONGEST: usize = 4000;
+
 /// The text, cut into blocks and rows.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
@@ -190,6 +193,18 @@ pub(crate) fn spell(html: &mut String, text: &str) {
     }
 }
 
+/// Writes a line of a difference; of one that nobody reads to its end only the beginning is there.
+pub(crate) fn spell_line(html: &mut String, line: &str) {
+    let end = line.floor_char_boundary(LONGEST);
+    spell(html, &line[..end]);
+    if end < line.len() {
+        html.push_str(&format!(
+            "<span class=\"dim\">… {} more bytes</span>",
+            line.len() - end
+        ));
+    }
+}
+
 /// Returns where each section begins with its own frame, in the bytes of the prompt.
 pub(crate) fn starts(spans: &[MapSpan], sections: &[SectionRecord]) -> Vec<usize> {
     let mut spans = spans.iter().peekable();
@@ -238,6 +253,21 @@ mod tests {
             shown,
             [(1, "<a>"), (2, "x"), (3, "y<"), (3, "/a>"), (4, "z")]
         );
+    }
+
+    #[test]
+    fn of_a_line_without_end_only_the_beginning_is_shown() {
+        let shown = |len: usize| {
+            let mut html = String::new();
+            spell_line(&mut html, &"ä".repeat(len));
+            html
+        };
+        assert_eq!(shown(2000), "ä".repeat(2000));
+        let expected = format!(
+            "{}<span class=\"dim\">… 4 more bytes</span>",
+            "ä".repeat(2000)
+        );
+        assert_eq!(shown(2002), expected);
     }
 
     #[test]

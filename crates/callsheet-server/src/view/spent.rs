@@ -11,7 +11,7 @@ use crate::server::Server;
 
 /// How many runs are read at once, and how many are looked at in all.
 const PAGE: usize = 200;
-const MOST: usize = 5000;
+pub(crate) const MOST: usize = 5000;
 
 /// A day in milliseconds.
 pub(crate) const DAY: i64 = 86_400_000;
@@ -23,7 +23,10 @@ pub(crate) struct Spending {
     /// When a day begins.
     pub(crate) at: Option<i64>,
     pub(crate) runs: usize,
+    /// How many of them are over, how many of those failed, and how many a provider refused, which is no failure of theirs.
+    pub(crate) over: usize,
     pub(crate) failed: usize,
+    pub(crate) parked: usize,
     pub(crate) tokens: Tokens,
     pub(crate) all: i64,
     pub(crate) cost: f64,
@@ -38,7 +41,9 @@ pub(crate) struct Spending {
 impl Spending {
     pub(crate) fn add(&mut self, run: &RunLine) {
         self.runs += 1;
+        self.over += usize::from(run.finished_at.is_some());
         self.failed += usize::from(run.ending.sort == "failed");
+        self.parked += usize::from(run.ending.sort == "parked");
         let tokens = run.tokens.unwrap_or_default();
         self.tokens.input += tokens.input;
         self.tokens.cached += tokens.cached;
@@ -160,6 +165,7 @@ pub(crate) fn percent(part: i64, whole: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::line::Ending;
 
     fn run(at: i64, input: i64, cost: Option<f64>) -> RunLine {
         RunLine {
@@ -184,6 +190,27 @@ mod tests {
             .map(|day| (day.all, day.told, day.share))
             .collect();
         assert_eq!(shown, [(10, 1, 25.0), (0, 0, 0.0), (40, 0, 100.0)]);
+    }
+
+    #[test]
+    fn what_a_provider_refused_is_no_failure() {
+        let ended = |sort: &'static str, finished_at: Option<i64>| RunLine {
+            ending: Ending {
+                sort,
+                ..Ending::default()
+            },
+            finished_at,
+            ..RunLine::default()
+        };
+        let runs = [
+            ended("running", None),
+            ended("failed", Some(1)),
+            ended("parked", Some(1)),
+            ended("passed", Some(1)),
+        ];
+        let total = total(&runs);
+        let counted = (total.runs, total.over, total.failed, total.parked);
+        assert_eq!(counted, (4, 3, 1, 1));
     }
 
     #[test]

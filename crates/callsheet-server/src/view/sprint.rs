@@ -5,11 +5,11 @@ use callsheet::inputs::Root;
 use callsheet::sprint::machine::Cycle;
 use callsheet_run::RunError;
 use callsheet_run::sprint::{fold, is_running};
-use callsheet_store::{BatchPage, Wait};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::batch::newest_batch;
 use crate::error::{ApiError, Code};
 use crate::site::{Site, SiteSettings};
 
@@ -42,16 +42,6 @@ pub(crate) struct Activities {
 
 /// Returns whether a batch runs; `is_started` says that one was asked for and may not have begun. This blocks.
 pub(crate) fn status(site: &Site, is_started: bool) -> Result<SprintStatus, ApiError> {
-    let page = BatchPage {
-        offset: 0,
-        limit: 1,
-    };
-    let newest = site
-        .store
-        .batches(&site.project, page)
-        .wait()?
-        .batches
-        .pop();
     let mut found = SprintStatus {
         status: "idle",
         batch_id: None,
@@ -59,7 +49,7 @@ pub(crate) fn status(site: &Site, is_started: bool) -> Result<SprintStatus, ApiE
         max_cycles: Some(0),
         current_stories: None,
     };
-    if let Some(batch) = newest {
+    if let Some(batch) = newest_batch(site)? {
         let (state, _) = fold(&site.store, &site.project, &batch)?;
         found.batch_id = Some(batch.id.to_string());
         found.cycles_completed = state.cycles_completed();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use callsheet::reading::Reading;
 use serde::Serialize;
 
 use super::inspector::{Around, Wanted};
@@ -188,7 +189,7 @@ fn text(opened: &Opened, wanted: &Wanted) -> Text {
             text.byte_rows = dump(&opened.text, 0, CHUNK);
             text.byte_chunks = byte_chunks(opened.text.len());
         }
-        "text" => text.blocks = blocks(opened, wanted.line),
+        "text" => text.blocks = blocks(opened, wanted),
         _ => {}
     }
     text
@@ -230,10 +231,16 @@ fn cache(opened: &Opened) -> Cache {
     }
 }
 
-/// Returns what stands in the text; rows around the wanted line come with the page, others are asked for.
-fn blocks(opened: &Opened, line: Option<usize>) -> Vec<ContentBlock> {
+/// Returns what stands in the text; rows around the wanted line or byte come with the page, others are asked for.
+fn blocks(opened: &Opened, wanted: &Wanted) -> Vec<ContentBlock> {
     let script = &opened.script;
-    let wanted = line.map_or(0, |line| script.rows.partition_point(|row| row.line < line));
+    let of_byte = |at: usize| {
+        let at = Reading::of(&opened.text).to_read(at.min(opened.text.len()));
+        script.rows.partition_point(|row| row.end < at)
+    };
+    let of_line = |line: usize| script.rows.partition_point(|row| row.line < line);
+    let wanted = wanted.line.map(of_line).or(wanted.at.map(of_byte));
+    let wanted = wanted.unwrap_or(0);
     let shown = wanted.saturating_sub(CHUNK / 2)..wanted.saturating_add(AT_ONCE);
     let chunks = |rows: &Range<usize>| {
         let starts = rows.clone().step_by(CHUNK);

@@ -46,7 +46,7 @@ pub(super) struct Wanted {
     /// The line from which on the text is wanted.
     pub(super) line: Option<usize>,
     /// The bytes whose origin is wanted; the end may be left out.
-    at: Option<usize>,
+    pub(super) at: Option<usize>,
     to: Option<usize>,
 }
 
