@@ -110,9 +110,9 @@ impl Bus {
                     Ok(events) => {
                         let frames: Vec<Frame> = events.iter().map(Frame::of).collect();
                         let last = frames.last().map(|frame| frame.seq);
-                        frames
-                            .into_iter()
-                            .for_each(|frame| lock(&latest).push(frame));
+                        for frame in frames {
+                            lock(&latest).push(frame);
+                        }
                         if let Some(last) = last {
                             sender.send_replace(last);
                         }
@@ -167,7 +167,9 @@ mod tests {
     fn what_comes_after_a_number_is_there_or_has_to_be_read() {
         let mut latest = Latest::default();
         assert_eq!(after(&latest, 0, 9), None);
-        (7..=9).for_each(|seq| latest.push(frame(seq, 1)));
+        for seq in 7..=9 {
+            latest.push(frame(seq, 1));
+        }
         assert_eq!(after(&latest, 5, 9), None);
         assert_eq!(after(&latest, 6, 9), Some((7, 9, 3)));
         assert_eq!(after(&latest, 7, 1), Some((8, 8, 1)));
@@ -178,11 +180,15 @@ mod tests {
     #[test]
     fn memory_has_limits() {
         let mut latest = Latest::default();
-        (1..=9000).for_each(|seq| latest.push(frame(seq, 1)));
+        for seq in 1..=9000 {
+            latest.push(frame(seq, 1));
+        }
         assert_eq!(latest.frames.len(), 5000);
         assert_eq!(after(&latest, 4000, 2), Some((4001, 4002, 2)));
         assert_eq!(after(&latest, 3999, 2), None);
-        (9001..=9020).for_each(|seq| latest.push(frame(seq, 1 << 20)));
+        for seq in 9001..=9020 {
+            latest.push(frame(seq, 1 << 20));
+        }
         assert!(latest.bytes <= BYTES);
         assert_eq!(after(&latest, 9004, 99), Some((9005, 9020, 16)));
         assert_eq!(after(&latest, 9003, 99), None);
@@ -191,7 +197,9 @@ mod tests {
     #[test]
     fn nothing_stands_before_a_gap() {
         let mut latest = Latest::default();
-        [1, 2, 5].map(|seq| latest.push(frame(seq, 1)));
+        for seq in [1, 2, 5] {
+            latest.push(frame(seq, 1));
+        }
         assert_eq!(after(&latest, 1, 9), None);
         assert_eq!(after(&latest, 4, 9), Some((5, 5, 1)));
     }

@@ -163,7 +163,7 @@ fn schema(
 
 /// A frame stands around every text, and a separator between each two of them.
 fn check_sizes(
-    reader: &Reader<'_>,
+    reader: &RecipeReader<'_>,
     frames: &BTreeMap<String, Frame>,
     separator: &str,
 ) -> Result<(), Error> {
