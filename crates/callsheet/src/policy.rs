@@ -79,18 +79,6 @@ impl ToolPolicy {
 ///
 /// A group is on if both say so, a limit is the smaller one, and of two lists of servers only the common names are left.
 /// What settings do not say is as in [`ToolPolicy::standard`].
-///
-/// ```
-/// use callsheet::policy::{FsPolicy, McpPolicy, ToolPolicy, merge};
-///
-/// let agent = ToolPolicy {
-///     fs: FsPolicy { max_read_bytes: Some(1000), ..FsPolicy::default() },
-///     mcp: McpPolicy { enabled: Some(true), ..McpPolicy::default() },
-/// };
-/// let merged = merge(&ToolPolicy::standard(), &agent);
-/// assert_eq!(merged.fs.max_read_bytes, Some(1000));
-/// assert_eq!(merged.mcp.enabled, Some(false), "off stays off");
-/// ```
 pub(crate) fn merge(system: &ToolPolicy, agent: &ToolPolicy) -> ToolPolicy {
     let system = system.clone().or_standard();
     let both = |system: Option<bool>, agent: Option<bool>| {
@@ -141,6 +129,11 @@ mod tests {
                 json!({"fs": {"enabled": false, "maxReadBytes": 5}, "mcp": {"enabled": true, "allowedServers": ["a", "b"]}}),
                 json!({"fs": {"enabled": true, "maxReadBytes": 9}, "mcp": {"enabled": true, "allowedServers": ["c", "b"]}}),
                 json!({"fs": {"enabled": false, "maxReadBytes": 5, "maxWriteBytes": 2_097_152}, "mcp": {"enabled": true, "allowedServers": ["b"]}}),
+            ),
+            (
+                json!({}),
+                json!({"fs": {"maxReadBytes": 1000}, "mcp": {"enabled": true}}),
+                json!({"fs": {"enabled": true, "maxReadBytes": 1000, "maxWriteBytes": 2_097_152}, "mcp": {"enabled": false}}),
             ),
             (
                 json!({"mcp": {"enabled": true}}),
