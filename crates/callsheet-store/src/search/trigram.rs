@@ -18,7 +18,7 @@ const MORE: u64 = 64;
 pub(super) const UNRANKED: usize = 0;
 
 /// Of so many trigrams of a text each is asked for, and of more some: what is found is read anyway.
-const SAMPLES: usize = 4;
+const SAMPLES: usize = 6;
 
 /// Returns the tier of a text of so many words that has a word so often: the logarithm of its share, to the base 1.5. So two
 /// times are better than once, and three better than two.
@@ -50,13 +50,13 @@ pub(super) fn of_text(text: &str) -> Vec<u64> {
     lower(text).scan(0, last).skip(2).collect()
 }
 
-/// Returns the trigrams of a word, or of how it begins after two spaces where it has fewer than three characters.
+/// Returns the first and the last trigram of a word, or how it begins after two spaces where it has fewer than three characters.
 pub(super) fn of_word(word: &str) -> Vec<u64> {
-    let within = of_text(word);
-    if within.is_empty() {
-        return of_text(&format!("  {word}"));
+    match of_text(word)[..] {
+        [] => of_text(&format!("  {word}")),
+        [first, .., last] => vec![first, last],
+        [only] => vec![only],
     }
-    within
 }
 
 /// Returns the terms of a text in a project.
