@@ -58,6 +58,7 @@ export function windowed(list, { url, key, keeps = () => true, changed = () => {
   }
 
   function drop(chunk) {
+    if (chunk === wanted) return;
     waiting.get(chunk)?.stop.abort();
     if (chunk.dataset.fetched === undefined || chunk.contains(document.activeElement)) return;
     const selection = getSelection();
@@ -73,6 +74,8 @@ export function windowed(list, { url, key, keeps = () => true, changed = () => {
 
   let root = null;
   let watch = null;
+  /** The chunk of the place that was kept: far away until it is there and has been gone to. */
+  let wanted = null;
 
   /** Looks at each chunk from where it can be seen: within the list, or within the window. */
   function look() {
@@ -94,7 +97,10 @@ export function windowed(list, { url, key, keeps = () => true, changed = () => {
   const place = `callsheet.place.${key}`;
   addEventListener("pagehide", () => keep(list, place, keeps()));
   const was = keptPlace(list, place);
-  if (was) back(list, was, load);
+  if (was) {
+    [wanted] = was;
+    back(list, was, load).finally(() => { wanted = null; });
+  }
   return { watch: (chunk) => watch.observe(chunk), isBack: Boolean(was) };
 }
 
@@ -127,7 +133,10 @@ function keptPlace(list, place) {
 async function back(list, [chunk, into], load) {
   await load(chunk);
   const go = () => (scrolls(list) ?? document.scrollingElement).scrollBy({ top: chunk.getBoundingClientRect().top + into - top(list), behavior: "instant" });
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(resolve); });
   go();
   // What comes in above it moves it once more.
-  requestAnimationFrame(() => requestAnimationFrame(go));
+  await frame();
+  await frame();
+  go();
 }

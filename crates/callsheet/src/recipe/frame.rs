@@ -52,7 +52,7 @@ impl Escape {
     fn name(self, name: &Traced) -> Cow<'_, Traced> {
         match self {
             // A name of several lines would be a heading or an item of its own.
-            Self::None if name.text().contains(char::is_control) => on_one_line(name),
+            Self::None if name.text().contains(['\n', '\r']) => on_one_line(name),
             Self::None => Cow::Borrowed(name),
             Self::Attribute => Cow::Owned(without_quotes(name)),
             Self::Json => Cow::Owned(name.json_escaped()),
