@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as the agent CLIs need of a server: one request per connection, an answer whole or in chunks.
+//! As much of HTTP/1.1 as the agent CLIs need of a server: one request after the other, an answer whole or in chunks.
 
 #![expect(clippy::unwrap_used, reason = "a CLI that breaks HTTP fails the test")]
 
@@ -17,9 +17,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Reads a request; none where the connection was opened and left.
-    pub(crate) fn read(stream: &TcpStream) -> io::Result<Option<Self>> {
-        let mut reader = BufReader::new(stream);
+    /// Reads a request; none where the client has closed the connection.
+    pub(crate) fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Self>> {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 {
             return Ok(None);
@@ -42,7 +41,7 @@ impl Request {
             body: Vec::new(),
         };
         request.body = if request.header("transfer-encoding") == Some("chunked") {
-            unchunked(&mut reader)?
+            unchunked(reader)?
         } else {
             let length = request.header("content-length").unwrap_or("0");
             let mut body = vec![0; length.parse().unwrap()];
@@ -86,7 +85,7 @@ pub(crate) fn send(
     }
     let length = body.len();
     head.push_str(&format!(
-        "content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        "content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     ));
     stream.write_all((head + body).as_bytes())
 }

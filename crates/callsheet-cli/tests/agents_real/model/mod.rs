@@ -16,6 +16,7 @@ mod responses;
 mod scenario;
 
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -192,9 +193,19 @@ fn protocol(path: &str) -> Option<&'static Protocol> {
 }
 
 fn serve(stream: &TcpStream, sessions: &Mutex<BTreeMap<String, Session>>) -> io::Result<()> {
-    let Some(request) = Request::read(stream)? else {
-        return Ok(());
-    };
+    let mut reader = BufReader::new(stream);
+    // Some clients send the next request on the same connection, whatever they are told.
+    while let Some(request) = Request::read(&mut reader)? {
+        respond(stream, &request, sessions)?;
+    }
+    Ok(())
+}
+
+fn respond(
+    stream: &TcpStream,
+    request: &Request,
+    sessions: &Mutex<BTreeMap<String, Session>>,
+) -> io::Result<()> {
     let key = request.path.split(['/', '?']).nth(1).unwrap_or_default();
     let Some(protocol) = protocol(&request.path).filter(|_| request.method == "POST") else {
         return http::send(stream, 404, &[], "{}");
@@ -210,7 +221,7 @@ fn serve(stream: &TcpStream, sessions: &Mutex<BTreeMap<String, Session>>) -> io:
             _ => session.scenario.clone(),
         }
     };
-    answer(stream, &request, protocol, &scenario)
+    answer(stream, request, protocol, &scenario)
 }
 
 fn answer(
@@ -250,7 +261,10 @@ fn answer(
         out.send(frame)?;
     }
     match scenario {
-        Scenario::Broken { .. } => return out.send(&answer.pieces[0]),
+        Scenario::Broken { .. } => {
+            out.send(&answer.pieces[0])?;
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
         Scenario::Slow => loop {
             out.send(&answer.pieces[0])?;
             thread::sleep(Duration::from_millis(200));
