@@ -49,14 +49,31 @@ struct Function {
     /// The fields that it adds.
     adds: &'static [&'static str],
     /// Those of them in which every text is fit for a line already; a template changes nothing about them.
-    harmless: &'static [&'static str],
+    harmless: &'static [Harmless],
     /// The frames that it prints with, which the recipe has.
     frames: &'static [&'static str],
     run: fn(&mut Prepared, Surroundings<'_>) -> Result<(), Error>,
 }
 
-/// Those of the harmless fields that are made of single lines.
-pub(crate) const OF_LINES: [&str; 5] = ["brief", "data", "directive", "persona", "policy"];
+/// A field whose texts are fit for a line already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Harmless {
+    /// Each text in it is one line, which must not begin as anything but text.
+    Lines(&'static str),
+    /// Its texts bring a structure of their own, such as a fence.
+    Texts(&'static str),
+}
+
+/// A function that needs and adds nothing.
+const NONE: Function = Function {
+    name: "",
+    after: &[],
+    reads: &[],
+    adds: &[],
+    harmless: &[],
+    frames: &[],
+    run: |_, _| Ok(()),
+};
 
 /// All functions, by their names.
 static FUNCTIONS: [Function; 24] = [
@@ -65,63 +82,52 @@ static FUNCTIONS: [Function; 24] = [
         after: &["mounts"],
         reads: &["mode", "nodeBrief", "stateSummary", "workflowCompleted"],
         adds: &["brief"],
-        harmless: &["brief"],
-        frames: &[],
+        harmless: &[Harmless::Lines("brief")],
         run: |prepared, _| prepared.make("brief", brief::brief),
+        ..NONE
     },
     Function {
         name: "changed",
-        after: &[],
         reads: &["range", "staged"],
         adds: &["changed"],
-        harmless: &["changed"],
-        frames: &[],
+        harmless: &[Harmless::Texts("changed")],
         run: review::changed,
+        ..NONE
     },
     Function {
         name: "context",
-        after: &[],
         reads: &["context"],
-        adds: &[],
-        harmless: &[],
         frames: &[blocks::DATA, blocks::ENTRY],
         run: blocks::context,
+        ..NONE
     },
     Function {
         name: "continuation",
-        after: &[],
         reads: &["additional_input", "previous"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: continuation::continuation,
+        ..NONE
     },
     Function {
         name: "data",
         after: &["mounts", "policy"],
         reads: &["commandName", "dataContext", "policy"],
         adds: &["data"],
-        harmless: &["data"],
-        frames: &[],
+        harmless: &[Harmless::Lines("data")],
         run: |prepared, _| prepared.make("data", data::data),
+        ..NONE
     },
     Function {
         name: "depth",
-        after: &[],
         reads: &["context", "missing", "prompts_dir", "strict"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: depth::depth,
+        ..NONE
     },
     Function {
         name: "digest",
-        after: &[],
         reads: &["previous"],
         adds: &["digest"],
-        harmless: &[],
-        frames: &[],
         run: digest::digest,
+        ..NONE
     },
     Function {
         name: "directive",
@@ -139,36 +145,28 @@ static FUNCTIONS: [Function; 24] = [
             "workflowRef",
         ],
         adds: &["directive"],
-        harmless: &["directive"],
-        frames: &[],
+        harmless: &[Harmless::Lines("directive")],
         run: |prepared, _| prepared.make("directive", directive::directive),
+        ..NONE
     },
     Function {
         name: "environment",
-        after: &[],
         reads: &["environment", "profile"],
         adds: &["environment"],
-        harmless: &[],
-        frames: &[],
         run: environment::environment,
+        ..NONE
     },
     Function {
         name: "identity",
-        after: &[],
         reads: &["identity", "missing", "prompts_dir", "strict"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: named::identity,
+        ..NONE
     },
     Function {
         name: "mounts",
-        after: &[],
         reads: &["homeDir", "projectRoot", "runtimeStoreRoot"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: mounts::mounts,
+        ..NONE
     },
     Function {
         name: "package",
@@ -197,76 +195,63 @@ static FUNCTIONS: [Function; 24] = [
             "workflowCompleted",
             "workflowRef",
         ],
-        harmless: &[],
-        frames: &[],
         run: package::package,
+        ..NONE
     },
     Function {
         name: "persona",
         after: &["mounts"],
         reads: &["agentDefinition", "mode"],
         adds: &["persona"],
-        harmless: &["persona"],
-        frames: &[],
+        harmless: &[Harmless::Lines("persona")],
         run: |prepared, _| prepared.make("persona", persona::persona),
+        ..NONE
     },
     Function {
         name: "policy",
         after: &["mounts"],
         reads: &["agentDefinition", "toolPolicy"],
         adds: &["policy"],
-        harmless: &["policy"],
-        frames: &[],
+        harmless: &[Harmless::Lines("policy")],
         run: |prepared, _| prepared.make("policy", policy::policy),
+        ..NONE
     },
     Function {
         name: "project-context",
-        after: &[],
         reads: &["project_context", "project_id"],
-        adds: &[],
-        harmless: &[],
         frames: &project::FRAMES,
         run: project::project_context,
+        ..NONE
     },
     Function {
         name: "read-first",
-        after: &[],
         reads: &["read_first"],
         adds: &["read_first"],
-        harmless: &[],
-        frames: &[],
         run: read_first::read_first,
+        ..NONE
     },
     Function {
         name: "role",
-        after: &[],
         reads: &["environment", "profile", "role", "task"],
         adds: &["role"],
-        harmless: &[],
-        frames: &[],
         run: role::role,
+        ..NONE
     },
     Function {
         name: "rules",
-        after: &[],
         reads: &["rules"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: given::rules,
+        ..NONE
     },
     Function {
         name: "scope",
-        after: &[],
         reads: &["profile", "scope", "task"],
         adds: &["scope"],
-        harmless: &[],
-        frames: &[],
         run: scope::scope,
+        ..NONE
     },
     Function {
         name: "stories",
-        after: &[],
         reads: &[
             "story_keys",
             "match",
@@ -277,27 +262,24 @@ static FUNCTIONS: [Function; 24] = [
             "additional_files",
         ],
         adds: &["groups"],
-        harmless: &["groups"],
-        frames: &[],
+        harmless: &[Harmless::Texts("groups")],
         run: injection::stories,
+        ..NONE
     },
     Function {
         name: "system-prompt",
         after: &["mounts"],
         reads: &["agentDefinition", "mode"],
         adds: &["system_prompt"],
-        harmless: &["system_prompt"],
-        frames: &[],
+        harmless: &[Harmless::Texts("system_prompt")],
         run: |prepared, _| prepared.make("system_prompt", persona::system_prompt),
+        ..NONE
     },
     Function {
         name: "tools",
-        after: &[],
         reads: &["tools"],
-        adds: &[],
-        harmless: &[],
-        frames: &[],
         run: given::tools,
+        ..NONE
     },
     Function {
         name: "user-input",
@@ -312,13 +294,12 @@ static FUNCTIONS: [Function; 24] = [
             "userInput",
         ],
         adds: &["user_input"],
-        harmless: &["user_input"],
-        frames: &[],
+        harmless: &[Harmless::Texts("user_input")],
         run: |prepared, _| prepared.make("user_input", user_input::user_input),
+        ..NONE
     },
     Function {
         name: "workflow",
-        after: &[],
         reads: &[
             "workflow",
             "command_name",
@@ -328,9 +309,9 @@ static FUNCTIONS: [Function; 24] = [
             "review_attempt",
         ],
         adds: &["workflow"],
-        harmless: &["workflow"],
-        frames: &[],
+        harmless: &[Harmless::Texts("workflow")],
         run: phase::workflow,
+        ..NONE
     },
 ];
 
@@ -350,7 +331,7 @@ impl Preparation {
     }
 
     /// Returns the added fields in which every text is fit for a line already.
-    pub(crate) fn harmless(&self) -> Vec<&'static str> {
+    pub(crate) fn harmless(&self) -> Vec<Harmless> {
         let functions = self.0.iter();
         functions
             .flat_map(|function| function.harmless)

@@ -53,7 +53,7 @@ use crate::source::lookup;
 use crate::trace::{Origin, OriginKind, Traced, Transform};
 use crate::{Error, ErrorKind, Event};
 
-pub(crate) use functions::{OF_LINES, Preparation, Surroundings};
+pub(crate) use functions::{Harmless, Preparation, Surroundings};
 
 /// A text that a function made, with its provenance.
 #[derive(Clone, Debug, Serialize, Deserialize)]

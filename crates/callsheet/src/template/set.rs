@@ -15,6 +15,7 @@ use super::scan::placeholders;
 use super::traced::{Page, RAW, Safety};
 use crate::freetext::strict;
 use crate::mounts::Mounts;
+use crate::prepare::Harmless;
 use crate::text::value_text;
 use crate::trace::Traced;
 use crate::{Error, ErrorKind};
@@ -45,7 +46,7 @@ pub struct TemplateSet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights<'a> {
     /// The fields in which every text is fit for a line already.
-    pub(crate) harmless: &'a [&'static str],
+    pub(crate) harmless: &'a [Harmless],
     /// Where texts came from that functions made, by the paths of their fields.
     pub(crate) traces: &'a Arc<BTreeMap<String, Traced>>,
     /// Whether values may be printed as they are.

@@ -8,7 +8,7 @@ use super::behind::Behind;
 use super::scene::{Scene, ValueContext, begins_underline, underlines};
 use super::text::{Kind, Text};
 use crate::freetext::{on_one_line, strict, with_backslashes};
-use crate::prepare::OF_LINES;
+use crate::prepare::Harmless;
 use crate::text::is_space;
 use crate::trace::{Traced, Transform};
 
@@ -21,7 +21,7 @@ pub(crate) enum Safety {
     /// They make no structure.
     Safe {
         /// The fields in which every text is fit for a line already.
-        harmless: Arc<[&'static str]>,
+        harmless: Arc<[Harmless]>,
         /// The tags that the templates have.
         tags: Arc<BTreeSet<String>>,
         /// Whether the recipe may print values as they are.
@@ -35,16 +35,14 @@ impl Safety {
     /// Returns what the value of a field is.
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         let first = path.split(['.', '[']).next().unwrap_or(path);
-        match self {
-            Self::Safe { harmless, .. } if harmless.contains(&first) => {
-                if OF_LINES.contains(&first) {
-                    Kind::FitLine
-                } else {
-                    Kind::Fit
-                }
-            }
-            _ => Kind::Value,
-        }
+        let Self::Safe { harmless, .. } = self else {
+            return Kind::Value;
+        };
+        let kind = harmless.iter().find_map(|known| match known {
+            Harmless::Lines(field) => (*field == first).then_some(Kind::FitLine),
+            Harmless::Texts(field) => (*field == first).then_some(Kind::Fit),
+        });
+        kind.unwrap_or(Kind::Value)
     }
 
     /// Returns where backslashes go so that a value has no tag of the templates; `open` is what values before it have.
