@@ -25,4 +25,4 @@ pub use access::{Access, Token};
 pub use error::ServeError;
 pub use instance::{Instance, Running};
 pub use serve::{Options, Serving, serve};
-pub use site::{CheckSettings, ReadSettings, ServeSettings, Site, SiteSettings};
+pub use site::{CheckSettings, ReadSettings, ServeSettings, Site, SiteSettings, Warn};

@@ -104,12 +104,13 @@ impl Serving {
         let access = Access::new(write.clone(), read.clone(), at.port(), proxy.as_ref());
         let program = Program::new(site.program.clone(), site.root.clone());
         let site = Arc::new(site);
+        let pages = Pages::new(Arc::clone(&site.warn));
         let server = Server::new(Inner {
             bus: Bus::follow(&site.store, &site.project).await?,
             site,
             access,
             program,
-            pages: Pages::new(),
+            pages,
             began: crate::server::now(),
             starts: tokio::sync::Mutex::default(),
         });

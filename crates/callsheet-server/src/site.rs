@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use callsheet::settings::PromptSettings;
 use callsheet_run::sprint::{BoardFile, Layout, SprintPaths, SprintSettings};
@@ -58,6 +59,9 @@ pub type ReadSettings = Box<dyn Fn() -> Result<SiteSettings, String> + Send + Sy
 /// Says what is wrong with the text of a `callsheet.toml`.
 pub type CheckSettings = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
+/// Tells whoever runs the server what is wrong.
+pub type Warn = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// A project that is served.
 pub struct Site {
     /// Where it is kept.
@@ -76,6 +80,8 @@ pub struct Site {
     pub settings: ReadSettings,
     /// Checks settings before they are written.
     pub check_settings: CheckSettings,
+    /// Tells what is wrong where nobody else would hear of it.
+    pub warn: Warn,
 }
 
 impl SiteSettings {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use callsheet_server::{
     Instance, Options, Running, ServeError, Serving, Site, SiteSettings, serve,
@@ -139,6 +140,7 @@ fn site(project: &Project, home: PathBuf, out: Output) -> Result<Site, Failure> 
             let checked = Settings::parse(text, FILE);
             checked.map(|_| ()).map_err(|failure| failure.text())
         }),
+        warn: Arc::new(move |what| out.warn(what)),
     })
 }
 

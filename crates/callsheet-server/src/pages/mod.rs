@@ -14,8 +14,6 @@ mod story;
 
 pub(crate) use show::encoded;
 
-use std::io::Write as _;
-
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
@@ -30,6 +28,7 @@ use serde::Serialize;
 use crate::access::May;
 use crate::error::ApiError;
 use crate::server::Server;
+use crate::site::Warn;
 use crate::view::attention::{self as waiting, Counted};
 
 /// What is shown where a page cannot be drawn.
@@ -43,6 +42,7 @@ struct Templates;
 pub(crate) struct Pages {
     templates: Environment<'static>,
     pub(crate) counted: Counted,
+    warn: Warn,
 }
 
 tokio::task_local! {
@@ -100,7 +100,7 @@ pub(crate) async fn around(State(server): State<Server>, request: Request, next:
 
 impl Pages {
     /// Loads the templates, which are built into the program.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(warn: Warn) -> Self {
         let mut templates = Environment::new();
         templates.set_auto_escape_callback(|_| AutoEscape::Html);
         templates.set_loader(|name| {
@@ -111,6 +111,7 @@ impl Pages {
         Self {
             templates,
             counted: Counted::default(),
+            warn,
         }
     }
 
@@ -143,11 +144,7 @@ impl Pages {
         match self.render(name, site, frame, content) {
             Ok(text) => Html(text).into_response(),
             Err(error) => {
-                // Whoever runs the server sees why; nobody may be there to see it.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "error: page `{name}` cannot be drawn: {error}"
-                );
+                (self.warn)(&format!("page `{name}` cannot be drawn: {error}"));
                 (StatusCode::INTERNAL_SERVER_ERROR, Html(BROKEN)).into_response()
             }
         }
@@ -249,6 +246,8 @@ pub(crate) async fn unknown(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use axum::body::to_bytes;
     use axum::http::header::CONTENT_TYPE;
 
@@ -256,7 +255,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_that_cannot_be_drawn_says_nothing_of_the_inside() {
-        let pages = Pages::new();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&told);
+        let pages = Pages::new(Arc::new(move |what| {
+            heard.lock().unwrap().push(what.to_owned());
+        }));
         let frame = Frame::new("runs", "Runs", May::Read);
         // The templates of both ask for more than this.
         for name in ["runs.html", "nothing.html"] {
@@ -267,5 +270,14 @@ mod tests {
             assert_eq!(body.ok().as_deref(), Some(BROKEN.as_bytes()));
         }
         assert!(!BROKEN.contains("template"));
+        let told = told.lock().unwrap().join("\n");
+        assert!(
+            told.starts_with("page `runs.html` cannot be drawn: "),
+            "{told}"
+        );
+        assert!(
+            told.contains("\npage `nothing.html` cannot be drawn: template not found"),
+            "{told}"
+        );
     }
 }
