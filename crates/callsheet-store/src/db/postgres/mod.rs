@@ -33,6 +33,10 @@ const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint
 const NOTICE: &str = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; \
     set tcp_user_timeout = 15000";
 
+/// Has the server run short queries as they are: compiling one takes longer than it does, and where we tell the planner to avoid
+/// a sequential scan, it reckons with so high a cost that it would compile.
+const NO_JIT: &str = "set jit = off";
+
 /// What the server does with a commit, and which schemas a name was looked up in before we say it.
 const LOOK: &str = "select pg_catalog.current_setting('fsync'), pg_catalog.current_setting('full_page_writes'), \
     pg_catalog.current_setting('synchronous_commit'), pg_catalog.array_to_json(pg_catalog.current_schemas(false))::text, \
@@ -84,7 +88,7 @@ impl Session {
         let found = Found::read(rows.first().map_or(&[], Vec::as_slice), server.durability());
         connection.batch(&format!(
             "set search_path = {}, pg_temp; set synchronous_commit = {}; set lock_timeout = {}; \
-            set statement_timeout = {}; {NOTICE}",
+            set statement_timeout = {}; {NOTICE}; {NO_JIT}",
             server.schema(),
             found.commit,
             busy.as_millis().max(1),
