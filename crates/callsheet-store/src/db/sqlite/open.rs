@@ -153,7 +153,7 @@ impl File {
         // where the file cannot be written.
         let connection = self.connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let looked = connection
-            .execute_batch("pragma query_only = on")
+            .execute_batch(&format!("pragma query_only = on; {CACHE}"))
             .and_then(|()| state(&connection));
         match looked {
             Ok(found) => {
