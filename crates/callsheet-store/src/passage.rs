@@ -88,10 +88,12 @@ pub(crate) fn note(
     texts: &[i64],
     ranked: i64,
 ) -> Result<(), StoreError> {
+    // A conflict would use up a key, and keys without gaps make the index smaller.
     let sql = |list: &str| {
         format!(
             "insert into passage (project, body, ranked) select p.key, b.key, {ranked} from project p, body b \
-            where p.key = $1 and b.key in {list} on conflict do nothing"
+            where p.key = $1 and b.key in {list} and not exists (select 1 from passage o \
+            where o.project = p.key and o.body = b.key and o.ranked = {ranked}) on conflict do nothing"
         )
     };
     let texts = texts.iter().map(|text| (*text).into());
