@@ -287,5 +287,5 @@ create table trigram (
   terms integer[] not null
 );
 
--- Many passages come at once; one merge of all their postings is much faster than one for each.
-create index trigram_terms on trigram using gin (terms) with (gin_pending_list_limit = 65536);
+-- Many passages come at once; a merge of many of their postings is faster than one for each, and takes room once.
+create index trigram_terms on trigram using gin (terms) with (gin_pending_list_limit = 16384);
