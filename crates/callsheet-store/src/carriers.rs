@@ -64,17 +64,25 @@ impl Store {
                 found: BTreeMap::new(),
                 oldest: None,
             };
-            search::candidates(tx, project, &text, |tx, keys| proof.take(tx, keys))?;
+            let least = least_key(tx, project, &since)?;
+            search::candidates(tx, project, &text, least, |tx, keys| proof.take(tx, keys))?;
             Ok(proof.carriers(limit))
         })
         .await
     }
 }
 
-/// The least key of the prompts that are newer than one: they may have been stored earlier if they were imported, or are of the same
-/// moment. The sum keeps PostgreSQL from going through all keys to find the least.
-const LEAST_NEWER: &str =
-    "select coalesce(min(key + 0), 9223372036854775807) from prompt where project = $1 and id > $2";
+/// The sum keeps PostgreSQL from walking through its primary key to find the least.
+const LEAST: &str = "select coalesce(min(key + 0), 9223372036854775807) from prompt where project = $1 and id >= $2";
+
+/// Returns the least key of the prompts of a project from an id on: one that was imported may have been stored later than newer ones.
+pub(crate) fn least_key(tx: &mut dyn Tx, project: i64, from: &str) -> Result<i64, StoreError> {
+    if from.is_empty() {
+        return Ok(0);
+    }
+    let row = tx.first(LEAST, &[project.into(), from.into()])?;
+    row.map_or(Ok(i64::MAX), |row| row.int(0))
+}
 
 /// Reads prompts to see whether they carry a text.
 struct Proof<'a> {
@@ -88,7 +96,7 @@ struct Proof<'a> {
     seen: BTreeSet<i64>,
     /// Those that carry it, the newest first.
     found: BTreeMap<Reverse<Id>, Carrier>,
-    /// The oldest of them that is wanted, and the least key of the prompts that are newer.
+    /// The oldest of them that is wanted, and the least key from it on.
     oldest: Option<(Id, i64)>,
 }
 
@@ -140,10 +148,7 @@ impl Proof<'_> {
         };
         let least = match self.oldest {
             Some((same, least)) if same == id => least,
-            _ => {
-                let row = tx.first(LEAST_NEWER, &[self.project.into(), id.as_str().into()])?;
-                row.map_or(Ok(i64::MAX), |row| row.int(0))?
-            }
+            _ => least_key(tx, self.project, id.as_str())?,
         };
         self.oldest = Some((id, least));
         Ok(key < least)

@@ -3,6 +3,8 @@
 //! It may lag behind: what it does not have yet is read as if the index had offered it. So it never decides what is found,
 //! only how fast.
 
+use std::ops::Range;
+
 use super::trigram;
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::passage::{self, BATCH, COLUMNS};
@@ -10,7 +12,7 @@ use crate::project::Project;
 use crate::{Store, StoreError, locks};
 
 /// Grows whenever passages have other terms than before; an index of another version is made anew.
-pub(crate) const VERSION: i64 = 3;
+pub(crate) const VERSION: i64 = 4;
 
 /// What is not in the search index yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ impl Store {
 
 /// Returns up to which passage the index has all, up to which run all log records are in passages, and whether there is an
 /// index of another version, of which nothing is believed.
-fn state(tx: &mut dyn Tx, project: i64) -> Result<(i64, i64, bool), StoreError> {
+pub(super) fn state(tx: &mut dyn Tx, project: i64) -> Result<(i64, i64, bool), StoreError> {
     let sql = "select through, runs, version from search_index where project = $1";
     match tx.first(sql, &[project.into()])? {
         Some(row) if row.int(2)? == VERSION => Ok((row.int(0)?, row.int(1)?, false)),
@@ -147,14 +149,16 @@ fn clear(tx: &mut dyn Tx, project: i64) -> Result<(), StoreError> {
     }
 }
 
-/// Runs a query over `t`: the keys, as `rowid`, of passages of project `$1` that may have, of each list of terms, at least one.
-/// Without lists, of those that are not in the index yet.
+/// Runs a query over `t`: the keys, as `rowid`, of passages of project `$1` that may have, of each list of terms, at least one;
+/// only those in a range. Without lists, of those that are not in the index yet.
 pub(super) fn select(
     tx: &mut dyn Tx,
     project: i64,
     terms: &[Vec<u32>],
+    keys: Range<i64>,
     sql: &str,
 ) -> Result<Vec<Row>, StoreError> {
+    let in_range = format!("rowid >= {} and rowid < {}", keys.start, keys.end);
     let keys = match tx.dialect() {
         _ if terms.is_empty() => {
             let through = state(tx, project)?.0;
@@ -162,13 +166,16 @@ pub(super) fn select(
         }
         Dialect::Sqlite => {
             let all = join(terms, " OR ", ") AND (");
-            format!("select rowid from trigram('({all})')")
+            format!("select rowid from trigram('({all})') where {in_range}")
         }
         Dialect::Postgres => {
-            // It does not know how long it takes to read the terms of each row: it shall ask the index, and do so first.
+            // It does not know how long it takes to read the terms of each row: unless there are few rows, it shall ask the
+            // index, and do so first.
             tx.batch("set local enable_seqscan = off")?;
+            let few = format!("(select rowid, terms from trigram where {in_range} offset 0) few");
+            let rows = if keys.start > 0 { &few } else { "trigram" };
             let all = join(terms, ",", "}' and terms && '{");
-            format!("select rowid from trigram where terms && '{{{all}}}' offset 0")
+            format!("select rowid from {rows} where terms && '{{{all}}}' and {in_range} offset 0")
         }
     };
     // SQLite takes tables that are cross joined in their order, and asks the index once.

@@ -4,16 +4,24 @@
 //! highest on, until no passage that is left can be among the best: the threshold algorithm.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use super::trigram::{self, TIERS};
+use super::index;
+use super::trigram::{self, SAMPLES, TIERS};
 use super::words::Query;
-use super::{Hit, HitPlace, index};
 use crate::db::{Row, Tx};
+use crate::hits::{Hit, HitPlace};
 use crate::passage::{self, BATCH, COLUMNS};
 use crate::{StoreError, body};
 
 /// So few passages are read rather than asked about once more: it takes some milliseconds.
 const FEW: usize = 100;
+
+/// So many of the newest passages are looked into first.
+const NEWEST: i64 = 256;
+
+/// What so many of the newest have is common: going through all that have it takes longer than to ask for the best.
+const COMMON: usize = 16;
 
 /// The prompts since an id that show a text: the newest, how many they are, and the fingerprint of the text.
 const SHOWN: &str = "select max(p.id), count(*), b.fingerprint from prompt_body a join series l on l.key = a.series \
@@ -22,42 +30,73 @@ const SHOWN: &str = "select max(p.id), count(*), b.fingerprint from prompt_body 
 
 const RUN: &str = "select id from run where key = $1 and id >= $2 and project = $3";
 
+/// Returns up to `most` texts that hold all words of a query, the best first; only those of prompts and runs
+/// from an id on, whose prompts have at least a key.
+pub(crate) fn best(
+    tx: &mut dyn Tx,
+    project: i64,
+    text: &str,
+    (since, least): (&str, i64),
+    most: usize,
+) -> Result<Vec<Hit>, StoreError> {
+    let Some(query) = Query::parse(text) else {
+        return Ok(Vec::new());
+    };
+    let mut best = Best {
+        project,
+        query: &query,
+        since,
+        most,
+        least,
+        seen: BTreeSet::new(),
+        hits: BTreeMap::new(),
+    };
+    best.find(tx)?;
+    Ok(best.hits.into_values().rev().collect())
+}
+
 /// The passages that match best until now.
-pub(super) struct Best<'q> {
-    pub(super) project: i64,
-    pub(super) query: &'q Query,
+struct Best<'q> {
+    project: i64,
+    query: &'q Query,
     /// The least id of prompts and runs.
-    pub(super) since: &'q str,
+    since: &'q str,
+    /// The least key of these prompts.
+    least: i64,
     /// How many are wanted.
-    pub(super) most: usize,
+    most: usize,
     /// The keys of all that were read.
-    pub(super) seen: BTreeSet<i64>,
+    seen: BTreeSet<i64>,
     /// By their scores and keys: of the same score, the newest is the best.
-    pub(super) hits: BTreeMap<(usize, i64), Hit>,
+    hits: BTreeMap<(usize, i64), Hit>,
 }
 
 impl Best<'_> {
     /// Finds what holds all words of the query.
-    pub(super) fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        self.read(tx, &[], (i64::MAX, usize::MAX))?;
-        let words = self.query.trigrams().len();
-        if self.read(tx, &vec![1; words], (i64::MAX, FEW))?.is_none() {
+    fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        self.read(tx, &[], 0..i64::MAX, usize::MAX)?;
+        let (words, before) = (self.query.phrases.len(), self.seen.len());
+        let newest = index::state(tx, self.project)?.0 - NEWEST;
+        self.read(tx, &vec![1; words], newest..i64::MAX, usize::MAX)?;
+        let is_common = self.seen.len() >= before + COMMON;
+        if !is_common && self.read(tx, &vec![1; words], 0..i64::MAX, FEW)?.is_none() {
             return Ok(());
         }
         for tier in (1..=TIERS).rev() {
             // What has no word in a higher tier has no better score than this.
             let highest = words * tier;
             for word in 0..words {
-                // The other words have to make up for what one lacks.
-                let lowest = (self.worst().0 + tier).saturating_sub(highest);
-                let mut tiers = vec![lowest.clamp(1, tier); words];
-                tiers[word] = tier;
                 let (mut next, mut most) = (Some(i64::MAX), FEW);
                 while let Some(before) = next
                     && self.worst() < (highest, before)
                 {
-                    next = self.read(tx, &tiers, (before, most))?;
-                    most *= 2;
+                    // An older one has to be better. The other words have to make up for what one lacks.
+                    let (score, key) = self.worst();
+                    let lowest = score + usize::from(before <= key) + tier;
+                    let mut tiers = vec![lowest.saturating_sub(highest).clamp(1, tier); words];
+                    tiers[word] = tier;
+                    next = self.read(tx, &tiers, 0..before, most)?;
+                    most *= 4;
                 }
             }
         }
@@ -71,22 +110,28 @@ impl Best<'_> {
         worst.map_or((0, i64::MIN), |(worst, _)| *worst)
     }
 
-    /// Reads the newest `most` passages before one that may have each word in its tier or above, and keeps the best; without
+    /// Reads the newest `most` passages of a range that may have each word in its tier or above, and keeps the best; without
     /// tiers, reads those that are not in the index yet. Returns the last of them if there may be more.
     fn read(
         &mut self,
         tx: &mut dyn Tx,
         tiers: &[usize],
-        (before, most): (i64, usize),
+        keys: Range<i64>,
+        most: usize,
     ) -> Result<Option<i64>, StoreError> {
-        let words = self.query.trigrams().into_iter().zip(tiers);
-        let terms = words.flat_map(|(word, tier)| trigram::wanted(self.project, &word, *tier));
+        let phrases = &self.query.phrases;
+        let of = |(phrase, tier): (&String, &usize)| {
+            trigram::of_phrase(self.project, phrase, *tier, SAMPLES / phrases.len())
+        };
+        let lists: Vec<_> = phrases.iter().zip(tiers).flat_map(of).collect();
         let sql = format!(
             "select {COLUMNS} from t cross join passage p where p.key = t.rowid and p.project = $1 and p.ranked = 1 \
-            and t.rowid < {before} order by t.rowid desc limit {}",
+            and ({0} = 0 or p.body is null or (select max(a.last) from prompt_body a where a.body = p.body) >= {0}) \
+            order by t.rowid desc limit {1}",
+            self.least,
             i64::try_from(most).unwrap_or(i64::MAX)
         );
-        let mut rows = index::select(tx, self.project, &terms.collect::<Vec<_>>(), &sql)?;
+        let mut rows = index::select(tx, self.project, &lists, keys, &sql)?;
         let last = rows.get(most - 1).map(|row| row.int(0)).transpose()?;
         rows.retain(|row| row.int(0).is_ok_and(|key| self.seen.insert(key)));
         for rows in rows.chunks(BATCH) {

@@ -43,10 +43,14 @@ fn the_newest_come_first_however_many_there_are(place: &TestStore) {
     }
     all.sort();
     all.reverse();
-    for limit in [1, 5, 15] {
-        assert_eq!(carriers(&store, &project, "needle", limit), all[..limit]);
+    for is_indexed in [false, true] {
+        for limit in [1, 5, 15, 520] {
+            let found = carriers(&store, &project, "needle", limit);
+            assert_eq!(found, all[..limit], "indexed: {is_indexed}");
+        }
+        assert_eq!(carriers(&store, &project, "needle", 1000), all);
+        assert!(store.index(&project, usize::MAX).wait().unwrap());
     }
-    assert_eq!(carriers(&store, &project, "needle", 1000), all);
 }
 
 /// The text around the boundaries of a short section has a part of the one before it, which is another in every prompt.

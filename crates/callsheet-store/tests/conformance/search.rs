@@ -256,7 +256,7 @@ fn a_text_that_runs_on_leads_to_an_old_prompt(place: &TestStore) {
 fn the_index_finds_what_reading_everything_finds(place: &TestStore) {
     let store = place.open();
     let project = store.project("demo").wait().unwrap();
-    let words = ["one ", "two\n", "é ", "x", "--- ", "\n\n"];
+    let words = ["one ", "two\n", "é ", "x", "--- ", "\n\n", "login ", "page"];
     let mut dice = 0x0005_DEEC_E66D_u64;
     let mut roll = |sides: usize| {
         dice = dice
@@ -266,14 +266,17 @@ fn the_index_finds_what_reading_everything_finds(place: &TestStore) {
     };
     let mut texts = Vec::new();
     for _ in 0..12 {
-        let mut file = || (0..roll(9)).map(|_| words[roll(6)]).collect::<String>();
+        let mut file = || (0..roll(12)).map(|_| words[roll(8)]).collect::<String>();
         let (a, b, c) = (file(), file(), file());
         let (_, seal) = composed(&[("a.md", &a), ("b.md", &b), ("c.md", &c)]);
         let (prompt, _) = store.seal(&project, seal).wait().unwrap();
         let text = store.sealed(&prompt).wait().unwrap().text().unwrap();
         texts.push((prompt.id, text));
     }
-    for _ in 0..60 {
+    for nth in 0..120 {
+        if nth == 60 {
+            assert!(store.index(&project, usize::MAX).wait().unwrap());
+        }
         let (_, text) = &texts[roll(texts.len())];
         let from = text.floor_char_boundary(roll(text.len()));
         let to = text.ceil_char_boundary((from + 3 + roll(90)).min(text.len()));
@@ -311,6 +314,7 @@ fn any_part_of_a_prompt_leads_to_it(place: &TestStore) {
     };
     let mut runner = TestRunner::new(config);
     let part = (0..text.len(), 3..text.len());
+    assert!(store.index(&project, usize::MAX).wait().unwrap());
     let led = runner.run(&part, |(from, len)| {
         let from = text.floor_char_boundary(from);
         let to = text.ceil_char_boundary((from + len).min(text.len()));
@@ -415,6 +419,9 @@ fn the_best_of_all_come_first_however_many_there_are(place: &TestStore) {
         "token login session",
         "pag",
         "the login pa",
+        "login/page",
+        "token page_the session",
+        "th",
     ] {
         let search = |limit| store.search(&project, query, limit, None).wait().unwrap();
         let all = search(10_000);
@@ -436,23 +443,29 @@ fn only_what_is_new_enough_is_found(place: &TestStore) {
         let text = format!("The needle of {:?}.", std::time::Instant::now());
         new = seal(&store, &project, &text).0;
     }
-    for (since, count) in [
-        (None, 2),
-        (Some(new.sealed_at), 1),
-        (Some(new.sealed_at + 1), 0),
-    ] {
-        let found = store
-            .carriers(&project, "needle", 1000, since)
-            .wait()
-            .unwrap();
-        let newer = found.prompts.iter().map(|one| one.prompt.sealed_at);
-        assert!(newer.clone().all(|at| at >= since.unwrap_or(0)));
-        let hits = store
-            .search(&project, "needle", 1000, since)
-            .wait()
-            .unwrap();
-        assert_eq!(hits.hits.len(), found.prompts.len());
-        assert!(newer.count() >= count, "{since:?}");
+    for is_indexed in [false, true] {
+        for (since, count) in [
+            (None, 2),
+            (Some(new.sealed_at), 1),
+            (Some(new.sealed_at + 1), 0),
+        ] {
+            let found = store
+                .carriers(&project, "needle", 1000, since)
+                .wait()
+                .unwrap();
+            let newer = found.prompts.iter().map(|one| one.prompt.sealed_at);
+            assert!(newer.clone().all(|at| at >= since.unwrap_or(0)));
+            let hits = store
+                .search(&project, "needle", 1000, since)
+                .wait()
+                .unwrap();
+            assert_eq!(hits.hits.len(), found.prompts.len());
+            assert!(newer.count() >= count, "{since:?}");
+        }
+        assert!(
+            store.index(&project, usize::MAX).wait().unwrap(),
+            "{is_indexed}"
+        );
     }
     let late = store
         .carriers(&project, "needle", 5, Some(new.sealed_at + 1))
