@@ -170,12 +170,13 @@ pub(super) fn select(
         }
         Dialect::Postgres => {
             // It does not know how long it takes to read the terms of each row: unless there are few rows, it shall ask the
-            // index, and do so first.
+            // index, do so first, and not look for the keys instead.
             tx.batch("set local enable_seqscan = off")?;
             let few = format!("(select rowid, terms from trigram where {in_range} offset 0) few");
             let rows = if keys.start > 0 { &few } else { "trigram" };
             let all = join(terms, ",", "}' and terms && '{");
-            format!("select rowid from {rows} where terms && '{{{all}}}' and {in_range} offset 0")
+            let found = format!("select rowid from {rows} where terms && '{{{all}}}' offset 0");
+            format!("select rowid from ({found}) found where {in_range}")
         }
     };
     // SQLite takes tables that are cross joined in their order, and asks the index once.
