@@ -280,7 +280,7 @@ create table search_index (
   runs bigint not null
 );
 
--- The inverted index: which passage has which terms. A term is a hash of a trigram, a project and how well the passage would
+-- The inverted index: which passage has which terms. A term is a hash of an n-gram, a project and how well the passage would
 -- score for it.
 create table trigram (
   rowid bigint primary key references passage (key),

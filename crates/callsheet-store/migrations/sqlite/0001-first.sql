@@ -275,7 +275,7 @@ create table search_index (
   runs integer not null
 ) strict;
 
--- The inverted index: which passage has which terms. A term is a hash of a trigram, a project and how well the passage would
+-- The inverted index: which passage has which terms. A term is a hash of an n-gram, a project and how well the passage would
 -- score for it.
 create virtual table trigram using fts5 (
   terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'

@@ -30,8 +30,7 @@ const SHOWN: &str = "select max(p.id), count(*), b.fingerprint from prompt_body 
 
 const RUN: &str = "select id from run where key = $1 and id >= $2 and project = $3";
 
-/// Returns up to `most` texts that hold all words of a query, the best first; only those of prompts and runs
-/// from an id on, whose prompts have at least a key.
+/// Returns up to `most` texts with all words of a query, the best first; those of prompts and runs from an id and a key on.
 pub(crate) fn best(
     tx: &mut dyn Tx,
     project: i64,
@@ -74,30 +73,29 @@ struct Best<'q> {
 impl Best<'_> {
     /// Finds what holds all words of the query.
     fn find(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        self.read(tx, &[], 0..i64::MAX, usize::MAX)?;
-        let (words, before) = (self.query.phrases.len(), self.seen.len());
+        self.read(tx, 0..0, 0..i64::MAX, usize::MAX)?;
+        let before = self.seen.len();
         let newest = index::state(tx, self.project)?.0 - NEWEST;
-        self.read(tx, &vec![1; words], newest..i64::MAX, usize::MAX)?;
+        self.read(tx, 1..1, newest..i64::MAX, usize::MAX)?;
         let is_common = self.seen.len() >= before + COMMON;
-        if !is_common && self.read(tx, &vec![1; words], 0..i64::MAX, FEW)?.is_none() {
+        if !is_common && self.read(tx, 1..1, 0..i64::MAX, FEW)?.is_none() {
             return Ok(());
         }
         for tier in (1..=TIERS).rev() {
             // What has no word in a higher tier has no better score than this.
+            let words = self.query.phrases.len();
             let highest = words * tier;
-            for word in 0..words {
-                let (mut next, mut most) = (Some(i64::MAX), FEW);
-                while let Some(before) = next
-                    && self.worst() < (highest, before)
-                {
-                    // An older one has to be better. The other words have to make up for what one lacks.
-                    let (score, key) = self.worst();
-                    let lowest = score + usize::from(before <= key) + tier;
-                    let mut tiers = vec![lowest.saturating_sub(highest).clamp(1, tier); words];
-                    tiers[word] = tier;
-                    next = self.read(tx, &tiers, 0..before, most)?;
-                    most *= 4;
-                }
+            let (mut next, mut most) = (Some(i64::MAX), FEW);
+            while let Some(before) = next
+                && self.worst() < (highest, before)
+            {
+                // An older one has to be better. The other words have to make up for what one lacks.
+                let (score, key) = self.worst();
+                let lowest = score + usize::from(before <= key) + tier;
+                let lowest = lowest.saturating_sub(highest).clamp(1, tier);
+                let lowest = if words == 1 { tier } else { lowest };
+                next = self.read(tx, lowest..tier, 0..before, most)?;
+                most *= 4;
             }
         }
         Ok(())
@@ -110,20 +108,25 @@ impl Best<'_> {
         worst.map_or((0, i64::MIN), |(worst, _)| *worst)
     }
 
-    /// Reads the newest `most` passages of a range that may have each word in its tier or above, and keeps the best; without
-    /// tiers, reads those that are not in the index yet. Returns the last of them if there may be more.
+    /// Reads the newest `most` passages of a range that may have each word in the first tier or above, and one of them in the second,
+    /// and keeps the best; in tier 0, those that are not in the index yet. Returns the last of them if there may be more.
     fn read(
         &mut self,
         tx: &mut dyn Tx,
-        tiers: &[usize],
+        tiers: Range<usize>,
         keys: Range<i64>,
         most: usize,
     ) -> Result<Option<i64>, StoreError> {
-        let phrases = &self.query.phrases;
-        let of = |(phrase, tier): (&String, &usize)| {
-            trigram::of_phrase(self.project, phrase, *tier, SAMPLES / phrases.len())
-        };
-        let lists: Vec<_> = phrases.iter().zip(tiers).flat_map(of).collect();
+        let (project, phrases) = (self.project, &self.query.phrases);
+        let mut lists = Vec::new();
+        for phrase in phrases.iter().filter(|_| tiers.start > 0) {
+            let most = SAMPLES / phrases.len();
+            lists.extend(trigram::of_phrase(project, phrase, tiers.start, most));
+        }
+        if !tiers.is_empty() {
+            let top = |phrase: &String| trigram::of_phrase(project, phrase, tiers.end, 1).pop();
+            lists.push(phrases.iter().filter_map(top).flatten().collect());
+        }
         let sql = format!(
             "select {COLUMNS} from t cross join passage p where p.key = t.rowid and p.project = $1 and p.ranked = 1 \
             and ({0} = 0 or p.body is null or (select max(a.last) from prompt_body a where a.body = p.body) >= {0}) \
@@ -131,7 +134,7 @@ impl Best<'_> {
             self.least,
             i64::try_from(most).unwrap_or(i64::MAX)
         );
-        let mut rows = index::select(tx, self.project, &lists, keys, &sql)?;
+        let mut rows = index::select(tx, project, &lists, keys, &sql)?;
         let last = rows.get(most - 1).map(|row| row.int(0)).transpose()?;
         rows.retain(|row| row.int(0).is_ok_and(|key| self.seen.insert(key)));
         for rows in rows.chunks(BATCH) {

@@ -50,8 +50,8 @@ fn of_text(text: &str) -> Vec<u64> {
     lower.windows(3).map(hash).collect()
 }
 
-/// Returns how a word begins: with one character, with two, and with four.
-fn beginnings(word: &[char]) -> impl Iterator<Item = u64> {
+/// Returns prefixes of a word: its first character, its first two, and its first four.
+fn prefixes(word: &[char]) -> impl Iterator<Item = u64> {
     let lengths = [1, 2, 4].into_iter();
     lengths.filter_map(|length| word.get(..length).map(short_hash))
 }
@@ -68,7 +68,7 @@ pub(super) fn terms(project: i64, text: &str, is_ranked: bool) -> Vec<u32> {
     let spaced: Vec<char> = spaced(text).chars().collect();
     let (mut grams, mut length) = (of_text(text), 0);
     for word in spaced.split(|c| *c == ' ').skip(1).filter(|_| is_ranked) {
-        grams.extend(beginnings(word));
+        grams.extend(prefixes(word));
         length += 1;
     }
     grams.sort_unstable();
@@ -88,8 +88,8 @@ pub(super) fn of_phrase(project: i64, phrase: &str, lowest: usize, most: usize) 
     let spaced: Vec<char> = phrase.chars().collect();
     let of_word = |word: &[char]| {
         let trigram = word.len().checked_sub(3).map(|last| hash(&word[last..]));
-        let beginning = beginnings(word).last().filter(|_| word.len() != 3);
-        beginning.into_iter().chain(trigram)
+        let prefix = prefixes(word).last().filter(|_| word.len() != 3);
+        prefix.into_iter().chain(trigram)
     };
     let words = spaced.split(|c| *c == ' ').skip(1);
     lists(
