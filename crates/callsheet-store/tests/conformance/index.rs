@@ -10,6 +10,7 @@ use crate::{history, on_both};
 
 on_both!(
     the_newest_come_first_however_many_there_are,
+    keys_of_passages_have_no_gaps,
     what_was_removed_is_in_no_passage,
     a_text_that_is_around_a_boundary_is_found_as_a_section_too,
     what_is_damaged_hides_nothing_else,
@@ -51,6 +52,18 @@ fn the_newest_come_first_however_many_there_are(place: &TestStore) {
         assert_eq!(carriers(&store, &project, "needle", 1000), all);
         assert!(store.index(&project, usize::MAX).wait().unwrap());
     }
+}
+
+/// Sections that are passages already use up no keys.
+fn keys_of_passages_have_no_gaps(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    for n in 0..5 {
+        let (_, seal) = composed(&[("old.md", "The same."), ("x.md", &format!("x {n}"))]);
+        store.seal(&project, seal).wait().unwrap();
+    }
+    let gaps = "select max(key) - min(key) + 1 - count(*) from passage";
+    assert_eq!(place.numbers(gaps), [0]);
 }
 
 /// The text around the boundaries of a short section has a part of the one before it, which is another in every prompt.

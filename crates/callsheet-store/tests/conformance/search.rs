@@ -24,6 +24,7 @@ on_both!(
     one_of_mine_is_found_among_hundreds_of_others,
     the_best_of_all_come_first_however_many_there_are,
     only_what_is_new_enough_is_found,
+    what_is_old_is_found_where_a_newer_prompt_has_it,
 );
 
 fn search(store: &Store, project: &Project, text: &str) -> Vec<Hit> {
@@ -472,4 +473,33 @@ fn only_what_is_new_enough_is_found(place: &TestStore) {
         .wait()
         .unwrap();
     assert_eq!(late.prompts, []);
+}
+
+fn what_is_old_is_found_where_a_newer_prompt_has_it(place: &TestStore) {
+    let store = place.open();
+    let project = store.project("demo").wait().unwrap();
+    let (old, _) = seal(&store, &project, "The needle of old times.");
+    let mut new = old.clone();
+    while new.sealed_at == old.sealed_at {
+        let other = format!("Something of {:?}.", std::time::Instant::now());
+        let files = [("task.md", "The needle of old times."), ("x.md", &*other)];
+        new = store.seal(&project, composed(&files).1).wait().unwrap().0;
+    }
+    let since = Some(new.sealed_at);
+    for is_indexed in [false, true] {
+        let hits = store.search(&project, "needle", 5, since).wait().unwrap();
+        let places = hits.hits.iter().map(|hit| match hit.place {
+            HitPlace::Prompt { prompt, .. } => prompt,
+            ref other => panic!("{other:?}"),
+        });
+        assert_eq!(
+            places.collect::<Vec<_>>(),
+            [new.id],
+            "indexed: {is_indexed}"
+        );
+        let found = store.carriers(&project, "needle", 5, since).wait().unwrap();
+        let ids: Vec<_> = found.prompts.iter().map(|one| one.prompt.id).collect();
+        assert_eq!(ids, [new.id], "indexed: {is_indexed}");
+        assert!(store.index(&project, usize::MAX).wait().unwrap());
+    }
 }
